@@ -1,0 +1,7 @@
+"""`python -m evenodds` is `evenodds`."""
+
+import sys
+
+from evenodds.cli import main
+
+sys.exit(main())

@@ -1,0 +1,228 @@
+"""Groups become a batch: advantages are given, denominators are counted once, rows are laid out.
+
+A `Batch` is ragged and numpy. `lay_out` cuts it into micro-batches of tensors, in one of two
+layouts that give the same gradients: *padded* rows, sorted by length, or one row for each group in
+which the prompt stands once and every answer sees the prompt and itself (*shared*).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from numpy.typing import NDArray
+from torch import Tensor
+
+from evenodds.domain import Extent, Group, Limits, Rollout
+from evenodds.objectives import Objective, Tokens
+
+SHARE_IF_CHEAPER_BY = 1.5  # a shared row pays for its wide mask; below this gain padding is faster
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer in the loss. `index` is its place among all rollouts given to `collate`."""
+
+    index: int
+    ids: NDArray[np.int64]
+    old_logprobs: NDArray[np.float32]
+    advantage: float
+
+
+@dataclass(frozen=True)
+class PromptAnswers:
+    """The answers to one prompt."""
+
+    prompt_ids: NDArray[np.int64]
+    answers: tuple[Answer, ...]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """All that one optimizer step learns from. `temperature` is what the answers were drawn at."""
+
+    prompts: tuple[PromptAnswers, ...]
+    extent: Extent
+    temperature: float = 1.0
+
+    @property
+    def answers(self) -> list[Answer]:
+        return [answer for prompt in self.prompts for answer in prompt.answers]
+
+
+def advantages(group: Group, objective: Objective) -> NDArray[np.float64]:
+    """[G] the advantage of each rollout; 0 for those that could not be judged."""
+    result = np.zeros(len(group.rollouts))
+    result[group.judged] = objective.credit(group.rewards)
+    return result
+
+
+def _in_loss(rollout: Rollout, judged: bool, objective: Objective) -> bool:
+    return (
+        judged and rollout.ids.size > 0 and not (objective.mask_truncated and rollout.is_truncated)
+    )
+
+
+def collate(groups: Sequence[Group], objective: Objective) -> Batch:
+    """The groups as a batch for `objective`. Rollouts of one group share one prompt."""
+    prompts: list[PromptAnswers] = []
+    index = 0
+    for group in groups:
+        credit = advantages(group, objective)
+        rows: list[Answer] = []
+        for place, rollout in enumerate(group.rollouts):
+            if _in_loss(rollout, bool(group.judged[place]), objective):
+                rows.append(Answer(index, rollout.ids, rollout.logprobs, float(credit[place])))
+            index += 1
+        if rows:
+            prompts.append(PromptAnswers(group.rollouts[0].prompt_ids, tuple(rows)))
+    limits = groups[0].rollouts[0].limits if groups else Limits(max_tokens=0)
+    answers = [answer for prompt in prompts for answer in prompt.answers]
+    extent = Extent(
+        tokens=sum(answer.ids.size for answer in answers),
+        rollouts=len(answers),
+        max_tokens=limits.max_tokens,
+    )
+    return Batch(tuple(prompts), extent, limits.temperature)
+
+
+@dataclass(frozen=True)
+class MicroBatch:
+    """Tensors for one forward pass: r rows of s tokens that hold n answer tokens.
+
+    mask: None where plain causal attention over right-padded rows is right, otherwise
+        [r, 1, s, s], True where a query may look.
+    row, column: where in the rows the hidden state stands that predicts each answer token.
+    index: for each answer here, its place among all rollouts given to `collate`.
+    """
+
+    input_ids: Int[Tensor, "r s"]
+    positions: Int[Tensor, "r s"]
+    mask: Bool[Tensor, "r 1 s s"] | None
+    row: Int[Tensor, " n"]
+    column: Int[Tensor, " n"]
+    targets: Int[Tensor, " n"]
+    old_logprobs: Float[Tensor, " n"]
+    advantages: Float[Tensor, " n"]
+    rollout: Int[Tensor, " n"]
+    lengths: Int[Tensor, " a"]
+    index: tuple[int, ...]
+
+    def tokens(self, logprobs: Float[Tensor, " n"]) -> Tokens:
+        return Tokens(logprobs, self.old_logprobs, self.advantages, self.rollout, self.lengths)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One row of a micro-batch: a prompt and the answers that follow it."""
+
+    prompt_ids: NDArray[np.int64]
+    answers: tuple[Answer, ...]
+
+    @property
+    def length(self) -> int:
+        return self.prompt_ids.size + sum(answer.ids.size for answer in self.answers)
+
+
+def _cut(rows: Sequence[_Row], budget: int) -> Iterator[list[_Row]]:
+    """Rows, longest first, in runs whose padded size stays within `budget` tokens."""
+    run: list[_Row] = []
+    for row in sorted(rows, key=lambda row: -row.length):
+        width = run[0].length if run else row.length
+        if run and width * (len(run) + 1) > budget:
+            yield run
+            run = []
+        run.append(row)
+    if run:
+        yield run
+
+
+def _rows(batch: Batch, can_share: bool) -> list[_Row]:
+    shared = [_Row(prompt.prompt_ids, prompt.answers) for prompt in batch.prompts]
+    padded = [
+        _Row(prompt.prompt_ids, (answer,)) for prompt in batch.prompts for answer in prompt.answers
+    ]
+    saved = sum(row.length for row in padded) / max(1, sum(row.length for row in shared))
+    return shared if can_share and saved > SHARE_IF_CHEAPER_BY else padded
+
+
+def _fill(rows: Sequence[_Row], width: int, pad_id: int) -> tuple[NDArray[np.int64], ...]:
+    """ids, positions and block number of every cell; block 0 is the prompt, -1 is padding."""
+    ids = np.full((len(rows), width), pad_id, dtype=np.int64)
+    positions = np.zeros_like(ids)
+    blocks = np.full_like(ids, -1)
+    for r, row in enumerate(rows):
+        start = row.prompt_ids.size
+        ids[r, :start], blocks[r, :start] = row.prompt_ids, 0
+        positions[r, :start] = np.arange(start)
+        at = start
+        for number, answer in enumerate(row.answers, start=1):
+            end = at + answer.ids.size
+            ids[r, at:end], blocks[r, at:end] = answer.ids, number
+            positions[r, at:end] = start + np.arange(answer.ids.size)
+            at = end
+    return ids, positions, blocks
+
+
+def _sources(rows: Sequence[_Row]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Row and column of the hidden state that predicts each answer token.
+
+    The first token of every answer is predicted by the prompt's last cell.
+    """
+    row_of: list[NDArray[np.int64]] = []
+    column_of: list[NDArray[np.int64]] = []
+    for r, row in enumerate(rows):
+        at = row.prompt_ids.size
+        for answer in row.answers:
+            columns = np.arange(at - 1, at - 1 + answer.ids.size)
+            columns[0] = row.prompt_ids.size - 1
+            row_of.append(np.full(answer.ids.size, r))
+            column_of.append(columns)
+            at += answer.ids.size
+    return np.concatenate(row_of), np.concatenate(column_of)
+
+
+def _mask(blocks: NDArray[np.int64]) -> Bool[Tensor, "r 1 s s"]:
+    """A cell sees itself, earlier cells of its own block, and the prompt."""
+    block = torch.from_numpy(blocks)
+    causal = torch.ones(block.shape[1], block.shape[1], dtype=torch.bool).tril()
+    same = block[:, :, None] == block[:, None, :]
+    prompt = (block == 0)[:, None, :].expand_as(same)
+    return (causal & (same | prompt))[:, None]
+
+
+def _micro(rows: list[_Row], pad_id: int, device: torch.device) -> MicroBatch:
+    ids, positions, blocks = _fill(rows, max(row.length for row in rows), pad_id)
+    answers = [answer for row in rows for answer in row.answers]
+    lengths = np.array([answer.ids.size for answer in answers])
+    row, column = _sources(rows)
+    shared = any(len(row.answers) > 1 for row in rows)
+    credit = np.repeat([answer.advantage for answer in answers], lengths).astype(np.float32)
+
+    def tensor(array: NDArray[np.generic]) -> Tensor:
+        return torch.from_numpy(array).to(device)
+
+    return MicroBatch(
+        input_ids=tensor(ids),
+        positions=tensor(positions),
+        mask=_mask(blocks).to(device) if shared else None,
+        row=tensor(row),
+        column=tensor(column),
+        targets=tensor(np.concatenate([answer.ids for answer in answers])),
+        old_logprobs=tensor(np.concatenate([answer.old_logprobs for answer in answers])),
+        advantages=tensor(credit),
+        rollout=tensor(np.repeat(np.arange(len(answers)), lengths)),
+        lengths=tensor(lengths),
+        index=tuple(answer.index for answer in answers),
+    )
+
+
+def lay_out(
+    batch: Batch, budget: int, *, pad_id: int, device: torch.device, can_share: bool
+) -> Iterator[MicroBatch]:
+    """Micro-batches of at most `budget` cells each, or one row where a row alone is larger."""
+    for rows in _cut(_rows(batch, can_share), budget):
+        yield _micro(rows, pad_id, device)

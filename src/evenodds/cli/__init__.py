@@ -1,0 +1,75 @@
+"""The command line: parsing only. What a command does lives in the room that it names."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+
+from evenodds import __version__
+from evenodds.errors import EvenoddsError, unknown
+
+# command -> (module, one line for `evenodds --help`); modules are imported when they are asked for
+COMMANDS: dict[str, tuple[str, str]] = {
+    "train": ("train", "teach a policy, and measure before and after"),
+    "sample": ("sample", "generate and judge, without learning"),
+    "eval": ("eval", "measure a policy or a run on held-out problems"),
+    "chat": ("chat", "talk to a policy"),
+    "report": ("report", "write a run's report again"),
+    "export": ("export", "a run's model as a plain folder, adapter merged"),
+    "list": ("list", "tasks, verifiers, objectives, curricula, runs"),
+    "init": ("init", "a commented config and a task of your own to start from"),
+    "lab": ("lab", "make the bundled model again: lab pretrain-abacus"),
+}
+
+HELP = f"""evenodds {__version__}: teach a language model a skill that a program can check.
+
+usage: evenodds COMMAND [...]        more: evenodds COMMAND --help
+
+{{commands}}
+
+start here:
+  evenodds train                     two minutes on a laptop: a tiny model learns to multiply
+  evenodds init mytask               a folder with a task of your own
+  evenodds train mytask/evenodds.toml
+
+exit codes: 0 fine, 1 a run failed, 2 wrong usage, 3 a quality gate said no, 130/143 stopped
+"""
+
+
+def _help() -> str:
+    lines = [f"  {name:<9} {line}" for name, (_, line) in COMMANDS.items()]
+    return HELP.format(commands="\n".join(lines))
+
+
+def _command(name: str) -> Callable[[list[str]], int]:
+    if name not in COMMANDS:
+        raise unknown("command", name, COMMANDS)
+    return import_module(f"evenodds.cli.{COMMANDS[name][0]}").main
+
+
+def _dispatch(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(_help(), end="")
+        return 0
+    if arguments[0] in ("-V", "--version"):
+        print(f"evenodds {__version__}")
+        return 0
+    return _command(arguments[0])(arguments[1:])
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code. Errors meant for a person take one line on stderr."""
+    from evenodds.report.text import one_line
+
+    try:
+        return _dispatch(list(sys.argv[1:] if argv is None else argv))
+    except EvenoddsError as error:
+        print(f"evenodds: {one_line(str(error))}", file=sys.stderr)
+        return error.exit_code
+    except BrokenPipeError:  # the reader of a pipe left; that is no failure
+        sys.stderr.close()
+        return 0
+    except KeyboardInterrupt:
+        print("evenodds: stopped by SIGINT.", file=sys.stderr)
+        return 130

@@ -1,0 +1,30 @@
+"""evenodds export RUN|POLICY FOLDER"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from evenodds.cli.flags import Parser
+from evenodds.errors import UsageError
+
+
+def main(arguments: list[str]) -> int:
+    usage = "RUN|POLICY FOLDER"
+    about = "Write a plain Hugging Face folder that transformers and vLLM load; LoRA is merged in."
+    parser = Parser("export", usage, about)
+    parser.add_argument("policy", help="run folder, or a policy as `train` takes it")
+    parser.add_argument("folder", help="a folder that is not there yet")
+    found = parser.parse(arguments)
+    target = Path(found.folder)
+    if target.exists():
+        raise UsageError(f"{found.folder!r} exists already. Name a new folder.")
+    from evenodds.run.opened import open_policy
+
+    policy = open_policy(found.policy, {}).policy
+    from evenodds.policies.load import merged
+    from evenodds.run.durable import commit_folder, make_folder
+
+    make_folder(target.absolute().parent)
+    commit_folder(target, merged(policy).save)
+    print(target)
+    return 0

@@ -1,0 +1,135 @@
+"""Flags from the configuration's own fields: one table serves TOML, flags and help."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn, get_args
+
+from evenodds.errors import UsageError, nearest
+from evenodds.run.config import Config, Data, fields, make_config, merge, read_toml
+
+SHORT = {
+    "name": "run.name",
+    "seed": "run.seed",
+    "steps": "run.steps",
+    "max-time": "run.max_time",
+    "policy": "policy.name",
+    "task": "task.name",
+    "data": "task.data",
+    "verifier": "task.verifier",
+    "objective": "objective.recipe",
+    "curriculum": "curriculum.kind",
+}
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse whose errors are ours: one line, exit 2."""
+
+    def __init__(self, prog: str, usage: str, description: str, epilog: str = "") -> None:
+        super().__init__(
+            prog=f"evenodds {prog}",
+            description=description,
+            epilog=epilog,
+            allow_abbrev=False,
+            usage=f"evenodds {prog} {usage}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}. See {self.prog} --help.")
+
+    def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
+        """Like parse_args, with the nearest spelling for a flag that is not there."""
+        found, left = self.parse_known_args(arguments)
+        if left:
+            flags = [flag for action in self._actions for flag in action.option_strings]
+            word = left[0].split("=")[0]
+            near = nearest(word, flags).split("Choose")[0]
+            raise UsageError(f"unknown argument {word!r}. {near}See {self.prog} --help.")
+        return found
+
+
+def _shown(default: Any) -> str:
+    return "" if default is None else f" (default: {default})"
+
+
+def _metavar(annotation: Any) -> str:
+    names = [kind for kind in get_args(annotation) if kind is not type(None)]
+    if names and all(isinstance(name, str) for name in names):
+        return "|".join(names)
+    kind = names[0] if names and annotation not in (str, int, float, bool) else annotation
+    return getattr(kind, "__name__", "VALUE").upper()
+
+
+def add_settings(parser: Parser, without: tuple[str, ...] = ()) -> None:
+    """A flag for every setting, in its section, and short names for the common ones.
+
+    without: short names that the command uses for something else.
+    """
+    common = parser.add_argument_group("often used")
+    table = fields()
+    for short, dotted in SHORT.items():
+        if short in without:
+            continue
+        info = table[dotted]
+        common.add_argument(
+            f"--{short}",
+            dest=dotted,
+            metavar=_metavar(info.annotation),
+            default=None,
+            help=f"{info.description}{_shown(info.default)}".replace("%", "%%"),
+        )
+    for section, outer in Config.model_fields.items():
+        about = (outer.annotation.__doc__ or "").splitlines()[0]  # pyright: ignore[reportOptionalMemberAccess]
+        group = parser.add_argument_group(f"[{section}]", about)
+        for dotted, info in table.items():
+            if dotted.startswith(f"{section}."):
+                group.add_argument(
+                    f"--{dotted}",
+                    dest=dotted,
+                    metavar=_metavar(info.annotation),
+                    default=None,
+                    help=f"{info.description}{_shown(info.default)}".replace("%", "%%"),
+                )
+
+
+def _parsed(dotted: str, text: str) -> Any:
+    if text.lower() in ("none", "null") and fields()[dotted].default is None:
+        return None
+    if dotted == "curriculum.levels":
+        return [part.strip() for part in text.split(",")]
+    return text
+
+
+def given(found: argparse.Namespace) -> dict[str, Any]:
+    """The settings that were named on the command line, by dotted name."""
+    return {
+        dotted: _parsed(dotted, value)
+        for dotted, value in vars(found).items()
+        if "." in dotted and value is not None
+    }
+
+
+def relative_to(base: Path, data: Data) -> Data:
+    """Files that a config names are found beside it."""
+    task = dict(data.get("task") or {}) if isinstance(data.get("task"), dict) else None
+    if not task:
+        return data
+    for key in ("data", "verifier"):
+        value = task.get(key)
+        file = str(value).split(":")[0]
+        if isinstance(value, str) and file.endswith((".py", ".jsonl", ".parquet")):
+            here = base / file
+            if not Path(file).is_absolute() and here.exists():
+                task[key] = str(here) + value[len(file) :]
+    return {**data, "task": task}
+
+
+def config_of(path: str | None, over: dict[str, Any]) -> Config:
+    """The configuration from a TOML file, if any, and flags on top."""
+    data: Data = {}
+    if path is not None:
+        data = relative_to(Path(path).parent, read_toml(Path(path)))
+    return make_config(merge(data, over))

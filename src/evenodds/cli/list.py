@@ -1,0 +1,91 @@
+"""evenodds list WHAT"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from evenodds.cli.flags import Parser
+from evenodds.errors import unknown
+
+
+def _tasks(root: Path) -> Iterator[str]:
+    from evenodds.tasks import TASKS, make_task
+
+    for name in TASKS:
+        if name == "data":
+            yield "data            prompts and answers from a JSONL or parquet file (--data FILE)"
+            continue
+        task = make_task(name)
+        yield f"{name:<15} {len(task.levels)} levels, verifier {task.verifier_name}"
+        yield from (f"  {number:>3}  {label}" for number, label in enumerate(task.levels))
+
+
+def _first_line(thing: object) -> str:
+    return (thing.__doc__ or "").strip().splitlines()[0] if thing.__doc__ else ""
+
+
+def _verifiers(root: Path) -> Iterator[str]:
+    from evenodds.verifiers import VERIFIERS
+
+    yield from (f"{name:<15} {_first_line(verifier)}" for name, verifier in VERIFIERS.items())
+    yield "FILE.py:NAME    a function of your own: (problem, text) -> score, True or False"
+
+
+def _objectives(root: Path) -> Iterator[str]:
+    from evenodds.credit import CREDITS
+    from evenodds.objectives.describe import axes_of
+    from evenodds.objectives.recipes import RECIPES, SURROGATES
+    from evenodds.objectives.reduce import REDUCTIONS
+
+    yield from (f"{name:<15} {axes_of(objective)}" for name, objective in RECIPES.items())
+    yield "\naxes, each a setting of [objective]:"
+    yield f"  credit        {', '.join(CREDITS)}"
+    yield f"  surrogate     {', '.join(SURROGATES)}"
+    yield f"  reduce        {', '.join(REDUCTIONS)}"
+
+
+def _curricula(root: Path) -> Iterator[str]:
+    from evenodds.curricula import CURRICULA
+
+    yield from (f"{name:<15} {_first_line(kind)}" for name, kind in CURRICULA.items())
+
+
+def _runs(root: Path) -> Iterator[str]:
+    for config in sorted(root.glob("*/config.toml")):
+        run = config.parent
+        lines = (
+            (run / "metrics.jsonl").read_text().splitlines()
+            if (run / "metrics.jsonl").exists()
+            else []
+        )
+        last = json.loads(lines[-1]) if lines else {}
+        done = "finished" if (run / "evaluation" / "final.json").exists() else "not finished"
+        yield f"{run!s:<50} {last.get('step', 0):>5} steps  {done}"
+
+
+KINDS: dict[str, Callable[[Path], Iterator[str]]] = {
+    "tasks": _tasks,
+    "verifiers": _verifiers,
+    "objectives": _objectives,
+    "curricula": _curricula,
+    "runs": _runs,
+}
+
+
+def main(arguments: list[str]) -> int:
+    parser = Parser(
+        "list", "[tasks|verifiers|objectives|curricula|runs]", "What there is to choose."
+    )
+    parser.add_argument("what", nargs="?", help="one kind; all but runs when left out")
+    parser.add_argument("--root", default="runs", help="folder of the runs (default: runs)")
+    found = parser.parse(arguments)
+    if found.what is not None and found.what not in KINDS:
+        raise unknown("kind", found.what, KINDS)
+    for kind in [found.what] if found.what else [kind for kind in KINDS if kind != "runs"]:
+        if not found.what:
+            print(f"== {kind}")
+        for line in KINDS[kind](Path(found.root)):
+            print(line)
+    return 0

@@ -1,0 +1,68 @@
+"""Rewards of one group become advantages: who in the group did better than the group.
+
+Every function takes the rewards of the judged answers of one group, [G] float64, and returns
+advantages of the same shape. A group of one, or one whose rewards are all equal, gets exactly 0:
+the comparison comes before any division, because float residue divided by itself is not small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Rewards = NDArray[np.float64]
+Credit = Callable[[Rewards], Rewards]
+
+STD_FLOOR = 1e-6  # below it the rewards are equal but for noise: (.5, .5, .5, .5 + 1e-7)
+
+
+def _spread(rewards: Rewards) -> float:
+    return float(np.ptp(rewards)) if rewards.size > 1 else 0.0
+
+
+def centered(rewards: Rewards) -> Rewards:
+    """A = r - mean(r). Dr. GRPO, arXiv 2503.20783."""
+    if _spread(rewards) < STD_FLOOR:
+        return np.zeros_like(rewards)
+    return rewards - rewards.mean()
+
+
+def standardized(rewards: Rewards, ddof: int = 0, delta: float = 0.0) -> Rewards:
+    """A = (r - mean(r)) / (std(r) + delta). GRPO, DeepSeekMath arXiv 2402.03300 section 4.1.
+
+    ddof 0 is the population std, with which one success among G gives sqrt(G - 1).
+    """
+    deviation = centered(rewards)
+    if not deviation.any():
+        return deviation
+    std = float(rewards.std(ddof=ddof))
+    return deviation if std < STD_FLOOR else deviation / (std + delta)
+
+
+def standardized_sample(rewards: Rewards) -> Rewards:
+    """As `standardized` with the sample std and a floor of 1e-4, as TRL has it."""
+    return standardized(rewards, ddof=1, delta=1e-4)
+
+
+def leave_one_out(rewards: Rewards) -> Rewards:
+    """A_i = r_i - mean of the others = G/(G-1) (r_i - mean). RLOO, arXiv 2402.14740."""
+    size = rewards.size
+    return centered(rewards) * (size / (size - 1)) if size > 1 else np.zeros_like(rewards)
+
+
+def mean_normalized(rewards: Rewards) -> Rewards:
+    """A = (r - mean(r)) / mean(r), and 0 where the mean is 0. MaxRL."""
+    mean = float(rewards.mean()) if rewards.size else 0.0
+    deviation = centered(rewards)
+    return np.zeros_like(rewards) if abs(mean) < STD_FLOOR else deviation / mean
+
+
+CREDITS: dict[str, Credit] = {
+    "centered": centered,
+    "standardized": standardized,
+    "standardized_sample": standardized_sample,
+    "leave_one_out": leave_one_out,
+    "mean_normalized": mean_normalized,
+}

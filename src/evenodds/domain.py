@@ -1,0 +1,178 @@
+"""The values that every other room speaks in: problems, rollouts, verdicts, groups.
+
+Everything here is frozen and free of torch. Arrays are numpy until a batch is made of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Message(TypedDict):
+    """One turn of a conversation, as chat templates read it."""
+
+    role: str
+    content: str
+
+
+Prompt = str | tuple[Message, ...]
+
+
+class Stop(StrEnum):
+    """Why a completion ended."""
+
+    END_TOKEN = "end_token"
+    STOP_STRING = "stop_string"
+    BUDGET = "budget"
+
+
+class Status(StrEnum):
+    """What a verifier found. The last three mean that the answer could not be judged at all."""
+
+    RIGHT = "right"
+    WRONG = "wrong"
+    NO_ANSWER = "no_answer"
+    SEVERAL_ANSWERS = "several_answers"
+    TRUNCATED = "truncated"
+    GOLD_UNREADABLE = "gold_unreadable"
+    TIMEOUT = "timeout"
+    ERROR = "error"
+
+
+NOT_JUDGED = frozenset({Status.GOLD_UNREADABLE, Status.TIMEOUT, Status.ERROR})
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A question with a known answer. `key` is unique and stable: a·b and b·a share one."""
+
+    key: str
+    prompt: Prompt
+    answer: str
+    task: str
+    level: int = 0
+
+
+@dataclass(frozen=True)
+class Completion:
+    """What a verifier may see of a rollout.
+
+    text: the completion, without its end token.
+    stop: why it ended; a completion cut by the budget is not a finished answer.
+    prompt_tail: the last characters of the prompt, for a chat template may have opened `<think>`.
+    """
+
+    text: str
+    stop: Stop = Stop.END_TOKEN
+    prompt_tail: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The judgement of one completion. `score` is the reward; `parts` are its summands by name."""
+
+    score: float
+    status: Status
+    extracted: str | None = None
+    note: str = ""
+    parts: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def is_judged(self) -> bool:
+        return self.status not in NOT_JUDGED
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How completions are drawn: the distribution, and where they end.
+
+    max_tokens: the budget of one completion; it is L in Dr. GRPO's reduction.
+    temperature: 1 samples from the policy as it is; 0 is greedy.
+    stop_strings: a completion ends after the first of these; it is cut from the text, not the ids.
+    """
+
+    max_tokens: int
+    temperature: float = 1.0
+    stop_strings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """One completion with all that is needed to recompute its loss.
+
+    logprobs [len(ids)]: natural log-probabilities under the distribution that was really sampled
+    from (after temperature). The end token is among `ids` when it was sampled. `ids` are what the
+    sampler drew; they are never encoded again from `text`.
+    """
+
+    prompt_ids: NDArray[np.int64]
+    ids: NDArray[np.int64]
+    logprobs: NDArray[np.float32]
+    stop: Stop
+    text: str
+    version: int = 0
+    seed: int = 0
+    limits: Limits = Limits(max_tokens=0)
+    prompt_tail: str = ""
+
+    @property
+    def is_truncated(self) -> bool:
+        return self.stop is Stop.BUDGET
+
+    @property
+    def completion(self) -> Completion:
+        return Completion(self.text, self.stop, self.prompt_tail)
+
+
+@dataclass(frozen=True)
+class Group:
+    """All answers to one problem, with their verdicts."""
+
+    problem: Problem
+    rollouts: Sequence[Rollout]
+    verdicts: Sequence[Verdict]
+
+    def __post_init__(self) -> None:
+        if len(self.rollouts) != len(self.verdicts):
+            raise ValueError(
+                f"{self.problem.key}: {len(self.rollouts)} rollouts, {len(self.verdicts)} verdicts"
+            )
+
+    @cached_property
+    def judged(self) -> NDArray[np.bool_]:
+        """[G] False where the answer could not be judged; such answers leave mean and loss."""
+        return np.array([verdict.is_judged for verdict in self.verdicts], dtype=bool)
+
+    @cached_property
+    def rewards(self) -> NDArray[np.float64]:
+        """[number judged] the scores that count."""
+        return np.array([v.score for v in self.verdicts if v.is_judged], dtype=np.float64)
+
+    @property
+    def right(self) -> int:
+        return sum(verdict.status is Status.RIGHT for verdict in self.verdicts)
+
+    @property
+    def is_informative(self) -> bool:
+        """Whether the rewards differ: a group that agrees has no gradient."""
+        return self.rewards.size > 1 and bool(np.any(self.rewards != self.rewards[0]))
+
+
+@dataclass(frozen=True)
+class Extent:
+    """The denominators of one optimizer step: all micro-batches and ranks, only what is kept.
+
+    tokens: answer tokens in the loss; rollouts: answers that count in the mean over answers;
+    max_tokens: the budget of a completion. Nothing else may be a denominator.
+    """
+
+    tokens: int
+    rollouts: int
+    max_tokens: int

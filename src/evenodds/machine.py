@@ -1,0 +1,167 @@
+"""What this machine offers (cores, memory, disk), and what it says when it refuses.
+
+Standard library only; nothing is cached.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+ROOT = Path("/")
+ADVICE = {
+    errno.ENOSPC: "Free some space there",
+    errno.EDQUOT: "Free some space there or raise your quota",
+    errno.EROFS: "Make the disk writable or choose another folder",
+    errno.EACCES: "Make the folder writable or choose another one",
+    errno.EPERM: "Make the folder writable or choose another one",
+    errno.EMFILE: "Raise the limit of open files (ulimit -n)",
+    errno.ENFILE: "Close some programs: the system is out of open files",
+    errno.EFBIG: "Raise the limit of file sizes (ulimit -f)",
+    errno.EIO: "Check the disk",
+}
+
+
+def _first_line(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8").partition("\n")[0].strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def _group_folders(root: Path, controller: str) -> Iterator[Path]:
+    """Control group folders that may limit this process: its own first, then those above it."""
+    mount = root / "sys/fs/cgroup"
+    try:
+        memberships = (root / "proc/self/cgroup").read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError):
+        memberships = []
+    for line in [*memberships, "0::/", f"0:{controller}:/"]:  # the mount itself, always
+        _, controllers, path = [*line.split(":", 2), "", ""][:3]
+        if controllers and controller not in controllers.split(","):
+            continue
+        top = mount / controllers if (mount / controllers).is_dir() else mount / controller
+        top = top if controllers else mount
+        folder = top / path.strip("/")
+        inside = ".." not in folder.parts
+        yield from (
+            above
+            for above in (folder, *folder.parents)
+            if inside and top in {above, *above.parents}
+        )
+
+
+def _quotas(root: Path) -> Iterator[float]:
+    for folder in _group_folders(root, "cpu"):
+        limit, _, period = _first_line(folder / "cpu.max").partition(" ")
+        if not limit:
+            limit = _first_line(folder / "cpu.cfs_quota_us")
+            period = _first_line(folder / "cpu.cfs_period_us")
+        if limit.isdigit() and period.isdigit() and int(limit) and int(period):
+            yield int(limit) / int(period)
+
+
+def usable_cores(root: Path = ROOT) -> int:
+    """Cores that this process may really use: affinity, then the quota of its control groups.
+
+    `root` is where `proc` and `sys` lie; tests put their own there.
+    """
+    if hasattr(os, "sched_getaffinity"):
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
+    return min([cores, *(max(1, round(quota)) for quota in _quotas(root))])
+
+
+def usable_memory(root: Path = ROOT) -> int:
+    """Bytes of memory that this process may use; 0 where the system does not tell."""
+    try:
+        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return 0
+    limits = [
+        _first_line(folder / name)
+        for folder in _group_folders(root, "memory")
+        for name in ("memory.max", "memory.limit_in_bytes")
+    ]
+    return min([there, *(int(limit) for limit in limits if limit.isdigit())])
+
+
+def peak_memory_mb() -> float:
+    """The most memory this process has held so far, in 10^6 bytes; 0 where nothing tells it."""
+    try:
+        import resource
+    except ImportError:
+        return 0.0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, Linux KiB
+    return peak * unit / 1e6
+
+
+def free_disk(path: Path) -> int:
+    """Free bytes for an ordinary user where `path` lies or would lie."""
+    there = next(
+        folder for folder in (path.absolute(), *path.absolute().parents) if folder.exists()
+    )
+    return shutil.disk_usage(there).free
+
+
+def cpu_name(root: Path = ROOT) -> str:
+    """The processor's name as its maker writes it, or at least its architecture."""
+    if sys.platform == "darwin":
+        command = ["/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string"]
+        try:
+            told = subprocess.run(command, capture_output=True, text=True, timeout=1, check=False)
+            return told.stdout.strip() or platform.machine()
+        except (OSError, subprocess.SubprocessError):
+            return platform.machine()
+    try:
+        with open(root / "proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
+            names = (
+                line.partition(":")[2].strip() for line in lines if line.startswith("model name")
+            )
+            return next(names, "") or platform.machine()
+    except OSError:
+        return platform.machine()
+
+
+def size_text(size: int) -> str:
+    """A size as a person reads it, in powers of ten."""
+    for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if size >= unit:
+            return f"{size / unit:.1f} {name}"
+    return f"{size} bytes"
+
+
+def system_reason(error: BaseException) -> int | None:
+    """The system's error number behind an exception; 0 if it has none, None if it is no such error.
+
+    Writers in other languages (safetensors) raise errors of their own that only quote the number.
+    """
+    if isinstance(error, OSError):
+        return error.errno or 0
+    quoted = re.search(r"\(os error (\d+)\)", str(error))
+    return int(quoted[1]) if quoted else None
+
+
+def explain(error: BaseException, path: Path, needed: int = 0) -> str:
+    """One line for a failed write: what failed, why, what it needs, what to do."""
+    number = system_reason(error) or 0
+    why = os.strerror(number) if number else " ".join(str(error).split())[:200]
+    code = f" ({errno.errorcode[number]})" if number in errno.errorcode else ""
+    need = ""
+    if needed:
+        with suppress(OSError):
+            need = f"It needs {size_text(needed)}; {size_text(free_disk(path))} are free there. "
+    advice = ADVICE.get(number, "Check that the path is there and can be written")
+    return (
+        f"cannot write {str(path)!r}: {why}{code}. {need}{advice}; what was saved before is kept."
+    )

@@ -1,0 +1,203 @@
+"""From a name or a folder to a policy: model, tokenizer, device, precision, adapter."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from evenodds.errors import UsageError, unknown
+from evenodds.policies.codec import Codec, stop_ids_of
+from evenodds.policies.policy import Policy
+
+BUNDLED = "abacus"
+SMALL = 20_000_000  # parameters up to which all weights are trained when nothing is said
+
+
+@dataclass(frozen=True)
+class PolicyOptions:
+    """adapter: auto (LoRA above 20 M parameters), none, lora. dtype: auto, float32, bfloat16."""
+
+    name: str = BUNDLED
+    adapter: str = "auto"
+    rank: int = 16
+    alpha: int = 32
+    dtype: str = "auto"
+    device: str = "auto"
+    seed: int = 0
+
+
+def bundled_folder() -> Path:
+    """Where the model that comes with the package lies."""
+    return Path(str(files("evenodds") / "policies" / BUNDLED))
+
+
+def pick_device(name: str) -> torch.device:
+    """The named device, or the best there is: CUDA, then MPS, then the CPU."""
+    if name == "auto":
+        if torch.cuda.is_available():
+            return torch.device("cuda")
+        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+    there = {
+        "cpu": True,
+        "cuda": torch.cuda.is_available(),
+        "mps": torch.backends.mps.is_available(),
+    }
+    if name.split(":")[0] not in there:
+        raise unknown("device", name, ["auto", *there])
+    if not there[name.split(":")[0]]:
+        raise UsageError(f"there is no {name!r} device here. Use --policy.device auto.")
+    return torch.device(name)
+
+
+def computes_bf16(device: torch.device) -> bool:
+    """Whether bfloat16 products run natively: on the CPU that needs AVX512-BF16 or AMX."""
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    if device.type == "cpu":
+        features = torch.backends.cpu.get_cpu_capability()
+        return "AVX512" in features and bool(torch.cpu._is_avx512_bf16_supported())  # pyright: ignore[reportPrivateUsage]
+    return False
+
+
+def pick_dtype(name: str, device: torch.device, parameters: int) -> torch.dtype:
+    """float32 for small models (exact, and faster at their size), bfloat16 where it is native."""
+    names = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+    if name != "auto":
+        if name not in names:
+            raise unknown("dtype", name, ["auto", *names])
+        return names[name]
+    large = parameters > SMALL and computes_bf16(device)
+    return torch.bfloat16 if large else torch.float32
+
+
+def resolve(name: str) -> str:
+    """A local folder or a hub name, as transformers takes it; the bundled model by its own name."""
+    if name == BUNDLED:
+        return str(bundled_folder())
+    path = Path(name).expanduser()
+    if path.exists():
+        if not (path / "config.json").exists() and not (path / "adapter_config.json").exists():
+            raise UsageError(
+                f"{name!r} is no model folder: it has no config.json. "
+                "Give a Hugging Face folder, a hub name, or 'abacus'."
+            )
+        return str(path)
+    if name.startswith((".", "/", "~")) or name.count("/") != 1:
+        raise UsageError(
+            f"there is no policy {name!r}. Give 'abacus', a model folder, or OWNER/NAME of a hub."
+        )
+    return name
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]
+
+
+def _load_parts(source: str, name: str) -> tuple[Any, Any]:
+    from transformers import AutoConfig, AutoTokenizer
+
+    try:
+        config = AutoConfig.from_pretrained(source, trust_remote_code=False)
+    except Exception as error:
+        raise UsageError(
+            f"cannot load a model from {name!r}: {_one_line(error)} Check the name and the network."
+        ) from error
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
+    except Exception as error:
+        raise UsageError(
+            f"{name!r} has no usable tokenizer: {_one_line(error)} Save one into the folder."
+        ) from error
+    if not tokenizer.encode("1"):
+        raise UsageError(f"the tokenizer of {name!r} encodes nothing. Save a usable one there.")
+    return config, tokenizer
+
+
+def _parameter_count(config: Any) -> int:
+    from transformers import AutoModelForCausalLM
+
+    with torch.device("meta"):
+        return AutoModelForCausalLM.from_config(config).num_parameters()
+
+
+def _load_model(source: str, name: str, dtype: torch.dtype) -> Any:
+    from transformers import AutoModelForCausalLM
+
+    try:
+        return AutoModelForCausalLM.from_pretrained(
+            source, dtype=dtype, trust_remote_code=False, use_safetensors=True
+        )
+    except Exception as error:
+        raise UsageError(
+            f"cannot load the weights of {name!r}: {_one_line(error)} "
+            "Give a causal language model saved as safetensors."
+        ) from error
+
+
+def _adapt(model: Any, options: PolicyOptions) -> Any:
+    """The PEFT wrapper around `model`, whose linear layers get LoRA in place."""
+    from peft import LoraConfig, get_peft_model
+
+    torch.manual_seed(options.seed)
+    config = LoraConfig(
+        r=options.rank,
+        lora_alpha=options.alpha,
+        lora_dropout=0.0,
+        target_modules="all-linear",
+        task_type="CAUSAL_LM",
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return get_peft_model(model, config)
+
+
+def _silence() -> None:
+    from transformers.utils import logging
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+
+
+def load_policy(options: PolicyOptions) -> Policy:
+    """Load, place and adapt. Raises `UsageError` in one line for whatever is no usable model."""
+    source = resolve(options.name)
+    _silence()
+    adapter_folder = (Path(source) / "adapter_config.json").exists()
+    if adapter_folder:
+        return _load_adapter(Path(source), options)
+    config, tokenizer = _load_parts(source, options.name)
+    device = pick_device(options.device)
+    size = _parameter_count(config)
+    model = _load_model(source, options.name, pick_dtype(options.dtype, device, size))
+    codec = Codec(tokenizer, stop_ids_of(tokenizer, model.generation_config, config))
+    if options.adapter not in ("auto", "none", "lora"):
+        raise unknown("adapter", options.adapter, ["auto", "none", "lora"])
+    use_lora = options.adapter == "lora" or (options.adapter == "auto" and size > SMALL)
+    wrapper = _adapt(model, options) if use_lora else None
+    model.to(device).eval()
+    return Policy(model, codec, options.name, device, wrapper)
+
+
+def _load_adapter(folder: Path, options: PolicyOptions) -> Policy:
+    """A PEFT folder: its base model with the adapter on it, ready to be trained further."""
+    from peft import PeftConfig, PeftModel
+
+    base = PeftConfig.from_pretrained(str(folder)).base_model_name_or_path
+    if not base:
+        raise UsageError(f"the adapter in {str(folder)!r} names no base model. Fix its config.")
+    policy = load_policy(replace(options, name=base, adapter="none"))
+    wrapper = PeftModel.from_pretrained(policy.model, str(folder), is_trainable=True)
+    policy.model.to(policy.device).eval()
+    return Policy(policy.model, policy.codec, options.name, policy.device, wrapper)
+
+
+def merged(policy: Policy) -> Policy:
+    """The same policy with its adapter, if any, folded into the weights."""
+    if policy.peft is None:
+        return policy
+    return Policy(policy.peft.merge_and_unload(), policy.codec, policy.name, policy.device)

@@ -1,0 +1,174 @@
+"""What was trained, how far it came, and the commands that repeat it or go on."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from evenodds.report.record import RunRecord
+from evenodds.report.series import of_metric
+from evenodds.report.text import duration, safe, short
+
+Facts = list[tuple[str, str]]
+AXES = ("credit", "ratio", "surrogate", "reduce", "clip_low", "clip_high")
+
+
+def progress(run: RunRecord) -> dict[str, Any]:
+    """Steps, updates, tokens, seconds, and the two ends of the difficulty, as far as known."""
+    last = run.metrics[-1] if run.metrics else {}
+    difficulty = of_metric(run.metrics, "difficulty").ys
+    return {
+        "steps": int(last.get("step", 0)),
+        "skipped_steps": sum("skipped" in row for row in run.metrics),
+        "tokens": last.get("num_tokens"),
+        "seconds": last.get("time/elapsed"),
+        "memory_mb": last.get("time/memory_mb"),
+        "difficulty_first": difficulty[0] if difficulty else None,
+        "difficulty_last": difficulty[-1] if difficulty else None,
+    }
+
+
+def facts(run: RunRecord) -> Facts:
+    """Name and value of what a reader asks first; what is not known is left out."""
+    found = [
+        ("Policy", _policy(run)),
+        ("Task", _task(run)),
+        ("Objective", _objective(run)),
+        ("Each step", _step(run)),
+        ("Problems", _curriculum(run)),
+        ("Steps", _steps(run)),
+        ("Difficulty", _difficulty(run)),
+        ("Time", _time(run)),
+        ("Seed", str(_known(run, "run", "seed"))),
+        ("Machine", _machine(run)),
+    ]
+    return [(name, safe(value)) for name, value in found if value]
+
+
+def _known(run: RunRecord, section: str, key: str) -> Any:
+    value = run.setting(section, key)
+    return "" if value is None else value
+
+
+def _policy(run: RunRecord) -> str:
+    kinds = {"lora": f"LoRA rank {_known(run, 'policy', 'rank')}", "none": "all weights trained"}
+    kind = kinds.get(str(_known(run, "policy", "adapter")), "")
+    return ", ".join(filter(None, [str(_known(run, "policy", "name")), kind]))
+
+
+def _task(run: RunRecord) -> str:
+    verifier = run.setting("task", "verifier") or run.passports["checker"].get("verifier")
+    judged = f", judged by the verifier {verifier!r}" if verifier else ""
+    return f"{_known(run, 'task', 'name')}{judged}"
+
+
+def _objective(run: RunRecord) -> str:
+    changed = [
+        f"{key} = {run.setting('objective', key)}"
+        for key in AXES
+        if run.setting("objective", key) is not None
+    ]
+    return ", ".join([str(_known(run, "objective", "recipe")), *changed])
+
+
+def _step(run: RunRecord) -> str:
+    groups, size = run.setting("sampling", "groups"), run.setting("sampling", "group_size")
+    if groups is None or size is None:
+        return ""
+    budget = run.setting("sampling", "max_tokens")
+    at_most = f" of at most {budget} tokens" if budget else ""
+    return f"{groups} problems × {size} answers{at_most} at temperature " + str(
+        _known(run, "sampling", "temperature")
+    )
+
+
+def _curriculum(run: RunRecord) -> str:
+    kind, target = run.setting("curriculum", "kind"), run.setting("curriculum", "target")
+    if kind != "ladder" or target is None:
+        return str(kind or "")
+    return f"ladder: difficulty follows the model so that about {100 * target:.0f} % are solved"
+
+
+def _steps(run: RunRecord) -> str:
+    done, planned = progress(run), run.setting("run", "steps")
+    if not done["steps"]:
+        return "none yet"
+    of = f" of {planned}" if planned else ""
+    skipped = f", {done['skipped_steps']} without an update" if done["skipped_steps"] else ""
+    tokens = f", {done['tokens']:,} tokens sampled" if done["tokens"] else ""
+    return f"{done['steps']:,}{of}{skipped}{tokens}"
+
+
+def _difficulty(run: RunRecord) -> str:
+    done = progress(run)
+    first, last = done["difficulty_first"], done["difficulty_last"]
+    if first is None or last is None:
+        return ""
+    return f"from {_level(run, first)} to {_level(run, last)}"
+
+
+def _level(run: RunRecord, value: float) -> str:
+    number = min(max(0, round(value)), len(run.levels) - 1)
+    return f"{value:.1f} ({run.levels[number]})" if run.levels else f"{value:.1f}"
+
+
+def _time(run: RunRecord) -> str:
+    done = progress(run)
+    if done["seconds"] is None:
+        return ""
+    memory = f", at most {done['memory_mb']:,.0f} MB of memory" if done["memory_mb"] else ""
+    return f"{duration(done['seconds'])} up to the last step{memory}"
+
+
+def _machine(run: RunRecord) -> str:
+    known = run.passports["environment"]
+    cores = f"{known['cores']} cores" if known.get("cores") else ""
+    return ", ".join(
+        filter(None, [str(known.get("cpu") or ""), cores, str(known.get("device") or "")])
+    )
+
+
+def commands(run: RunRecord) -> Facts:
+    """How to repeat the run elsewhere, and how to go on with it."""
+    folder = shlex.quote(run.shown_path)
+    config = shlex.quote(f"{run.shown_path}/config.toml")
+    known = run.passports["environment"].get("command")
+    words = [str(word) for word in known] if isinstance(known, list) else []
+    found = [("The command that made it", _typed(words))] if words else []
+    found += [
+        (
+            "Repeat it in a new folder",
+            f"evenodds train {config} --run.name {shlex.quote(run.name)}-again",
+        ),
+        ("Go on where it stopped", f"evenodds train --resume {folder}"),
+    ]
+    return [(name, safe(value)) for name, value in found]
+
+
+def _typed(words: list[str]) -> str:
+    program = Path(words[0]).name if words else ""
+    return shlex.join(
+        ["evenodds", *words[1:]] if program.startswith("__main__") else [program, *words[1:]]
+    )
+
+
+def flattened(values: Mapping[str, Any], prefix: str = "") -> Facts:
+    """Nested settings as dotted names and short texts, for a table."""
+    rows: Facts = []
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            rows += flattened(value, f"{prefix}{key}.")
+        else:
+            rows.append((safe(f"{prefix}{key}"), safe(_plain(value))))
+    return rows
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float):
+        return short(value) if abs(value) >= 1e-3 else repr(value)
+    return json.dumps(value, ensure_ascii=False, default=str)

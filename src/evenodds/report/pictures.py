@@ -1,0 +1,247 @@
+"""Which pictures a run's page shows, each with the sentence that says what to look for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evenodds.report.comparison import Comparison, Curves, Side, sides
+from evenodds.report.plots import (
+    Axes,
+    Band,
+    Group,
+    Line,
+    interval_plot,
+    line_plot,
+    percent,
+    share_plot,
+)
+from evenodds.report.record import RunRecord
+from evenodds.report.series import Series, is_number, of_metric
+from evenodds.report.svg import nice_ticks
+from evenodds.report.text import shortened
+from evenodds.statistics import Estimate
+
+LABEL = 16  # longest label of a level beside an axis
+SHARES = (0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure: its heading, SVG text, and a caption."""
+
+    title: str
+    svg: str
+    caption: str
+
+
+def held_out_pictures(run: RunRecord) -> list[Picture]:
+    """What training changed on problems that it never saw."""
+    found = run.comparison
+    if found is None:
+        return _single(run)
+    greedy = any(row.before.greedy for row in found.levels)
+    pictures = [_by_level(found, greedy=False)]
+    pictures += [_by_level(found, greedy=True)] if greedy else []
+    return [*pictures, _gains(found), _pass_at_k(found.curves)]
+
+
+def _single(run: RunRecord) -> list[Picture]:
+    evaluation, name = (run.base, "base") if run.base else (run.final, "trained")
+    if evaluation is None:
+        return []
+    rows = [
+        Group(shortened(label, LABEL), (side.sampled,)) for _, label, _, side in sides(evaluation)
+    ]
+    title = f"Solve rate by level, {name} model"
+    svg = interval_plot(title, rows, (name,), "share of sampled answers that are right")
+    return [Picture(title, svg, "Dots are means over held-out problems, bars 95 % intervals.")]
+
+
+def _by_level(found: Comparison, greedy: bool) -> Picture:
+    def estimate(side: Side) -> Estimate | None:
+        return side.greedy if greedy else side.sampled
+
+    rows = [
+        Group(shortened(row.label, LABEL), (estimate(row.before), estimate(row.after)))
+        for row in found.levels
+    ]
+    kind = "greedy" if greedy else "sampled"
+    title = f"Solve rate by level, {kind}"
+    svg = interval_plot(
+        title, rows, ("before", "after"), f"right {kind} answers, with 95 % interval"
+    )
+    if greedy:
+        return Picture(
+            title,
+            svg,
+            "Greedy: the model's single likeliest answer to each problem. "
+            "A gain here is more than becoming surer of what it mostly said already.",
+        )
+    return Picture(
+        title,
+        svg,
+        "Sampled: answers drawn at random, as in training. Look for filled "
+        "dots to the right of hollow ones, with bars that do not overlap.",
+    )
+
+
+def _gains(found: Comparison) -> Picture:
+    title = "Change by level"
+    rows = [Group(shortened(row.label, LABEL), (row.gain,)) for row in found.levels]
+    ends = [end for row in found.levels for end in (row.gain.low, row.gain.high)]
+    step = 0.25 if max(ends, default=0) - min(ends, default=0) > 0.5 else 0.1
+    low = math.floor(min([0.0, *ends]) / step)
+    high = math.ceil(max([step, *ends]) / step - 1e-9)
+    ticks = [(step * i, f"{100 * step * i:+.0f}" if i else "0") for i in range(low, high + 1)]
+    svg = interval_plot(title, rows, ("change",), "change in points, paired by problem", ticks)
+    return Picture(
+        title,
+        svg,
+        "Each problem is compared with itself. A bar right of zero is evidence of a gain, a bar "
+        "left of zero of a loss; one that crosses zero is evidence of neither.",
+    )
+
+
+def _pass_at_k(curves: Curves) -> Picture:
+    title = "At least one right answer in k tries (pass@k)"
+    xs = tuple(math.log2(k) for k in curves.ks)
+    lines: list[Line] = []
+    bands: list[Band] = []
+    for name, colour, side in (("base", 2, curves.before), ("trained", 1, curves.after)):
+        lines.append(Line(Series(xs, tuple(e.mean for e in side)), name, colour, marks=True))
+        low, high = (tuple(getattr(e, end) for e in side) for end in ("low", "high"))
+        bands.append(Band(Series(xs, low), Series(xs, high), colour))
+    ticks = [(math.log2(k), str(k)) for k in curves.ks]
+    axes = Axes("problems solved", "k, tries a problem", SHARES, percent=True, x_ticks=ticks)
+    return Picture(
+        title,
+        line_plot(title, lines, axes, bands),
+        (
+            "Bands are 95 % intervals over problems. If the base catches up as k grows, training "
+            "made known answers likelier; if the trained line stays above, it solves problems "
+            "that the base hardly ever solved."
+        ),
+    )
+
+
+def training_pictures(run: RunRecord) -> list[Picture]:
+    """What happened step by step."""
+    return [
+        _difficulty(run),
+        _solve_rate(run),
+        _informative(run),
+        _entropy(run),
+        _ratio(run),
+        _length(run),
+    ]
+
+
+def _difficulty(run: RunRecord) -> Picture:
+    title = "Difficulty of the problems"
+    series = of_metric(run.metrics, "difficulty")
+    ticks = _level_ticks(run, series)
+    axes = Axes("level of the problems drawn", least=1.0, y_ticks=ticks)
+    svg = line_plot(title, [Line(series)], axes)
+    return Picture(
+        title,
+        svg,
+        "The controller makes problems harder while more than the target "
+        "share is solved, and easier while less is. Look for a climb.",
+    )
+
+
+def _level_ticks(run: RunRecord, series: Series) -> list[tuple[float, str]] | None:
+    if not series or not run.levels:
+        return None
+    low, high = min(series.ys), max(series.ys)
+    whole = nice_ticks(low - 0.5, high + 0.5, 10, whole=True)
+    inside = [value for value in whole if 0 <= value < len(run.levels)]
+    return [(value, shortened(run.levels[int(value)], LABEL)) for value in inside]
+
+
+def _solve_rate(run: RunRecord) -> Picture:
+    title = "Solve rate while training"
+    target = run.setting("curriculum", "target")
+    aim = float(target) if is_number(target) else 0.5
+    axes = Axes("right answers", y_range=SHARES, percent=True, reference=(aim, "target"))
+    line = Line(of_metric(run.metrics, "solve_rate"), smooth=True)
+    return Picture(
+        title,
+        line_plot(title, [line], axes),
+        (
+            f"Bold: running mean; faint: single steps. Near {percent(aim)} a group of answers "
+            "tells most, so a flat line at the dashed target is success here: as the model gets "
+            "better, the problems get harder."
+        ),
+    )
+
+
+def _informative(run: RunRecord) -> Picture:
+    title = "Groups that teach"
+    names = (
+        ("groups/all_right", "all right", 3),
+        ("groups/mixed", "mixed", 1),
+        ("groups/all_wrong", "all wrong", 2),
+    )
+    found = [Line(series, label, colour) for series, label, colour in _aligned(run, names)]
+    return Picture(
+        title,
+        share_plot(title, found, "share of the step's groups"),
+        (
+            "A group is all answers to one problem. Only mixed groups, with right and wrong "
+            "answers, have anything to learn from. Look for a wide middle band."
+        ),
+    )
+
+
+def _aligned(
+    run: RunRecord, names: Sequence[tuple[str, str, int]]
+) -> list[tuple[Series, str, int]]:
+    """The series over the steps that have all of them, for only those can be stacked."""
+    rows = [row for row in run.metrics if all(is_number(row.get(key)) for key, _, _ in names)]
+    return [(of_metric(rows, key), label, colour) for key, label, colour in names]
+
+
+def _entropy(run: RunRecord) -> Picture:
+    title = "Entropy"
+    line = Line(of_metric(run.metrics, "entropy"), smooth=True)
+    svg = line_plot(title, [line], Axes("nats a token", least=0.05))
+    return Picture(
+        title,
+        svg,
+        "How undecided the model is about its next token. It falls as the "
+        "model grows surer; a plunge to zero means that it stopped exploring.",
+    )
+
+
+def _ratio(run: RunRecord) -> Picture:
+    title = "Ratio of new to old probability"
+    ends = {name: of_metric(run.metrics, f"ratio/{name}") for name in ("min", "p01", "p99", "max")}
+    bands = [
+        Band(ends["min"], ends["max"], faint=True, label="min–max"),
+        Band(ends["p01"], ends["p99"], label="1–99 %"),
+    ]
+    mean = Line(of_metric(run.metrics, "ratio/mean"), "mean")
+    axes = Axes("ratio, logarithmic", log=True)
+    return Picture(
+        title,
+        line_plot(title, [mean], axes, bands),
+        (
+            "How far an update moved the probability of the sampled tokens; exactly 1 before the "
+            "first update on a batch. Look for a mean at 1 and for tails that stay narrow."
+        ),
+    )
+
+
+def _length(run: RunRecord) -> Picture:
+    title = "Answer length"
+    line = Line(of_metric(run.metrics, "completions/mean_length"), smooth=True)
+    svg = line_plot(title, [line], Axes("tokens an answer", least=4.0))
+    return Picture(
+        title,
+        svg,
+        "Longer work on harder problems is expected; growth while difficulty "
+        "stands still, or answers as long as the budget, is a warning.",
+    )

@@ -1,0 +1,156 @@
+"""Plain lines for logs, pipes and terminals that want no colour."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TextIO
+
+from evenodds.report.comparison import Comparison, Row
+from evenodds.report.series import is_number
+from evenodds.report.story import by_level, headline
+from evenodds.report.terminal import Sample
+from evenodds.report.text import duration, one_line, safe, short, shortened
+
+MOST_OFTEN = 2.0  # seconds between two lines, at least
+STEPS, SECONDS = 10, 20.0  # a line is due after so many steps, or so long
+LINES_PER_SAMPLE = 5
+
+
+@dataclass
+class PlainView:
+    """Writes whole lines only: the first step, one now and then, and the last."""
+
+    stream: TextIO
+    clock: Callable[[], float] = time.monotonic
+    levels: Sequence[str] = ()
+    shown_at: float = -1e9
+    shown_step: int = -1
+    shown_phase: str = ""
+    held: str | None = field(default=None)  # the newest line that was not yet due
+    lines: int = 0
+
+    def start(self, title: str, lines: Sequence[str], levels: Sequence[str] = ()) -> None:
+        self.levels = tuple(levels)
+        self._write(one_line(title))
+        for line in lines:
+            self._write(f"  {one_line(line)}")
+
+    def phase(self, name: str, done: int, total: int) -> None:
+        first_or_last = name != self.shown_phase or done >= total
+        if not first_or_last and self.clock() - self.shown_at < SECONDS / 2:
+            return
+        self._flush()
+        self.shown_phase, self.shown_at = name, self.clock()
+        self._write(f"{one_line(name)}: {done} of {total}")
+
+    def step(
+        self,
+        step: int,
+        total_steps: int | None,
+        elapsed: float,
+        max_time: float | None,
+        metrics: Mapping[str, Any],
+        sample: Sample | None = None,
+    ) -> None:
+        self.held = step_line(step, total_steps, elapsed, max_time, metrics, self.levels)
+        if not self._due(step):
+            return
+        self.shown_at, self.shown_step = self.clock(), step
+        self._flush()
+        if sample is not None and self.lines % LINES_PER_SAMPLE == 0:
+            self._write(sample_line(sample))
+        self.lines += 1
+
+    def note(self, text: str) -> None:
+        self._flush()
+        self._write(one_line(text))
+
+    def table(self, comparison: Comparison) -> None:
+        self._flush()
+        for line in table_lines(comparison):
+            self._write(line)
+
+    def close(self) -> None:
+        self._flush()
+
+    def _due(self, step: int) -> bool:
+        since = self.clock() - self.shown_at
+        if self.shown_step < 0:
+            return True  # the first step is always told
+        return since >= MOST_OFTEN and (step - self.shown_step >= STEPS or since >= SECONDS)
+
+    def _flush(self) -> None:
+        line, self.held = self.held, None
+        if line is not None:
+            self._write(line)
+
+    def _write(self, line: str) -> None:
+        # a log that is full or gone must not end a run
+        with contextlib.suppress(OSError, ValueError):
+            encoding = getattr(self.stream, "encoding", None) or "utf-8"
+            text = safe(line).encode(encoding, "replace").decode(encoding)
+            self.stream.write(text + "\n")
+            self.stream.flush()
+
+
+def step_line(
+    step: int,
+    total_steps: int | None,
+    elapsed: float,
+    max_time: float | None,
+    metrics: Mapping[str, Any],
+    levels: Sequence[str],
+) -> str:
+    """`step 40/200 · 0:31 of 2:00 · solve rate 0.52 · difficulty 3.4 (3×2 digits) · …`."""
+    of_steps = f"/{total_steps}" if total_steps else ""
+    of_time = f" of {duration(max_time)}" if max_time else ""
+    parts = [f"step {step}{of_steps}", f"{duration(elapsed)}{of_time}"]
+    for key, name in (("solve_rate", "solve rate"), ("difficulty", "difficulty")):
+        if is_number(metrics.get(key)):
+            parts.append(f"{name} {metrics[key]:.2f}")
+    label = level_label(metrics.get("difficulty"), levels)
+    parts[-1] += f" ({label})" if label else ""
+    if is_number(metrics.get("time/tokens_per_second")):
+        parts.append(f"{metrics['time/tokens_per_second']:,.0f} tokens/s")
+    if is_number(metrics.get("entropy")):
+        parts.append(f"entropy {short(metrics['entropy'])}")
+    return " · ".join(parts)
+
+
+def level_label(difficulty: Any, levels: Sequence[str]) -> str:
+    """The label of the level nearest to a difficulty, or nothing where it is not known."""
+    if not is_number(difficulty) or not levels:
+        return ""
+    return one_line(levels[min(len(levels) - 1, max(0, round(difficulty)))], 24)
+
+
+def sample_line(sample: Sample) -> str:
+    question = one_line(last_line(sample[0]))
+    completion, status, gold = (one_line(text) for text in sample[1:])
+    return f"  {question[-40:]} → {shortened(completion, 60)}  [{status}, expected {gold[:24]}]"
+
+
+def last_line(prompt: str) -> str:
+    """The question itself, where worked examples come before it."""
+    return safe(prompt).rstrip().rpartition("\n")[2]
+
+
+def table_lines(comparison: Comparison) -> list[str]:
+    """The final table in 78 columns, with its two sentences."""
+    head = (
+        f"{'level':<18} {'problems':>8} {'before':>7} {'after':>7}   {'gain in points [95 %]':<24}"
+    )
+    rows = [_table_line(row) for row in (*comparison.levels, comparison.overall)]
+    return [head, *rows, headline(comparison), by_level(comparison)]
+
+
+def _table_line(row: Row) -> str:
+    before, after = (100 * side.sampled.mean for side in (row.before, row.after))
+    gain = f"{100 * row.gain.mean:+.1f} [{100 * row.gain.low:+.1f}, {100 * row.gain.high:+.1f}]"
+    label = one_line(row.label, 18)
+    return (
+        f"{label:<18} {row.problems:>8} {before:>6.1f}% {after:>6.1f}%   {gain:<24} {row.verdict}"
+    )

@@ -1,0 +1,115 @@
+"""A run folder read back: tolerant of what is missing, cut off or not written yet."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from evenodds.errors import UsageError
+from evenodds.report.comparison import Comparison, compare
+
+PASSPORTS = ("data", "checker", "environment")
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """What a run folder says. An evaluation is None where it was not made, or not yet."""
+
+    folder: Path
+    config: Mapping[str, Mapping[str, Any]]
+    passports: Mapping[str, Mapping[str, Any]]
+    metrics: list[dict[str, Any]]
+    base: dict[str, Any] | None
+    final: dict[str, Any] | None
+
+    @cached_property
+    def comparison(self) -> Comparison | None:
+        if self.base is None or self.final is None:
+            return None
+        return compare(self.base, self.final)
+
+    @property
+    def name(self) -> str:
+        return self.folder.resolve().name
+
+    @property
+    def shown_path(self) -> str:
+        """The folder as one would type it from here."""
+        here, path = Path.cwd(), self.folder.resolve()
+        return os.fspath(path.relative_to(here) if path.is_relative_to(here) else path)
+
+    def setting(self, section: str, key: str) -> Any:
+        """A value of the config, None where it has none."""
+        found = self.config.get(section)
+        return found.get(key) if isinstance(found, Mapping) else None
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """Labels of the levels, as far as an evaluation names them without a gap."""
+        found = (self.base or self.final or {}).get("levels", [])
+        labels = {int(item["level"]): str(item.get("label", "")) for item in found}
+        complete = sorted(labels) == list(range(len(labels)))
+        return tuple(labels[level] for level in range(len(labels))) if complete else ()
+
+
+def read_run(folder: Path) -> RunRecord:
+    """Raises `UsageError` where the folder is no run."""
+    config = folder / "config.toml"
+    if not config.is_file():
+        raise UsageError(
+            f"no run lies there. Got {str(folder)!r}. Name a folder that holds a config.toml."
+        )
+    return RunRecord(
+        folder=folder,
+        config=_toml(config),
+        passports={name: _passport(folder, name) for name in PASSPORTS},
+        metrics=_lines(folder / "metrics.jsonl"),
+        base=_evaluation(folder / "evaluation" / "base.json"),
+        final=_evaluation(folder / "evaluation" / "final.json"),
+    )
+
+
+def _passport(folder: Path, name: str) -> dict[str, Any]:
+    return _json(folder / "passports" / f"{name}.json") or _json(folder / f"{name}.json") or {}
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+
+
+def _json(path: Path) -> dict[str, Any] | None:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _evaluation(path: Path) -> dict[str, Any] | None:
+    found = _json(path)
+    return found if found and found.get("levels") else None
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    """Steps in order; of a step that was repeated after a resume, the last; torn lines left out."""
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    rows: dict[int, dict[str, Any]] = {}
+    for line in text.splitlines():
+        try:
+            row = json.loads(line)
+            rows[int(row["step"])] = row
+        except (ValueError, TypeError, KeyError):
+            continue
+    return [rows[step] for step in sorted(rows)]

@@ -1,0 +1,133 @@
+"""A few groups of answers out of the thousands that a run recorded, chosen without looking."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evenodds.report.series import spread
+from evenodds.report.text import safe
+
+COLUMNS = (
+    *("step", "problem_key", "level", "group", "prompt", "completion", "reward"),
+    *("status", "extracted", "note", "advantage", "gold"),
+)
+GROUPS, ANSWERS = 12, 4
+MOST_TEXT, PROMPT_TAIL = 1500, 240
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer of a group, safe to show. mark: `right`, `wrong` or `unjudged`."""
+
+    text: str
+    status: str
+    mark: str
+    reward: str
+    advantage: str
+    extracted: str
+    note: str
+
+
+@dataclass(frozen=True)
+class SampleGroup:
+    """One problem with some of its answers. prompt: its end; whole_prompt: all, if longer."""
+
+    step: int
+    level: str
+    prompt: str
+    whole_prompt: str | None
+    gold: str
+    right: int
+    size: int
+    answers: tuple[Answer, ...]
+
+
+def sample_groups(folder: Path, levels: Sequence[str] = ()) -> list[SampleGroup]:
+    """Twelve groups spread over the run by place alone; the answers shown mix right and wrong."""
+    files = sorted((folder / "rollouts").glob("step-*.parquet"))
+    if not files:
+        return []
+    slots = [files[index * len(files) // GROUPS] for index in range(GROUPS)]
+    if len(files) >= GROUPS:
+        slots = [files[index] for index in spread(len(files), GROUPS)]
+    found: list[SampleGroup] = []
+    for path in dict.fromkeys(slots):
+        groups = _read(path)
+        start = len(found)  # another place in each file, so that no one level is always first
+        for nth in range(min(slots.count(path), len(groups))):
+            found.append(_sample(groups[(start + nth * 5) % len(groups)], levels))
+    return found
+
+
+def _read(path: Path) -> list[list[Mapping[str, Any]]]:
+    """Rows by group; nothing where the file is unreadable, as one that is being written is."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        file = pq.ParquetFile(path)
+        columns = [name for name in COLUMNS if name in file.schema_arrow.names]
+        rows: list[Mapping[str, Any]] = file.read(columns=columns).to_pylist()
+    except (OSError, pa.ArrowException):
+        return []
+    groups: dict[Any, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(row.get("group", row.get("problem_key")), []).append(row)
+    return list(groups.values())
+
+
+def _sample(rows: Sequence[Mapping[str, Any]], levels: Sequence[str]) -> SampleGroup:
+    first = rows[0]
+    level = int(first.get("level") or 0)
+    prompt = safe(str(first.get("prompt", "")))
+    return SampleGroup(
+        step=int(first.get("step") or 0),
+        level=safe(levels[level]) if 0 <= level < len(levels) else f"level {level}",
+        prompt=_tail(prompt),
+        whole_prompt=prompt if _tail(prompt) != prompt else None,
+        gold=safe(str(first.get("gold", ""))),
+        right=sum(row.get("status") == "right" for row in rows),
+        size=len(rows),
+        answers=tuple(_answer(row) for row in _mixed(rows)),
+    )
+
+
+def _tail(prompt: str) -> str:
+    """The end of a prompt, where the question stands; worked examples come before it."""
+    if len(prompt) <= PROMPT_TAIL:
+        return prompt
+    return "…" + prompt[-PROMPT_TAIL:]
+
+
+def _mixed(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Up to four answers: two right and two wrong where both exist, first drawn first."""
+    right = [row for row in rows if row.get("status") == "right"]
+    other = [row for row in rows if row.get("status") != "right"]
+    half = ANSWERS // 2
+    kept_right = right[: max(half, ANSWERS - len(other))]
+    return [*kept_right, *other[: ANSWERS - len(kept_right)]]
+
+
+def _answer(row: Mapping[str, Any]) -> Answer:
+    status = str(row.get("status", ""))
+    unjudged = status in {"gold_unreadable", "timeout", "error"}
+    text = safe(str(row.get("completion", "")))
+    left_out = len(text) - MOST_TEXT
+    return Answer(
+        text=text if left_out <= 0 else f"{text[:MOST_TEXT]}… ({left_out} characters left out)",
+        status=safe(status.replace("_", " ")),
+        mark="right" if status == "right" else "unjudged" if unjudged else "wrong",
+        reward=_signed(row.get("reward"), ""),
+        advantage=_signed(row.get("advantage"), "+"),
+        extracted=safe(
+            str(row.get("extracted") if row.get("extracted") is not None else "nothing")
+        ),
+        note=safe(str(row.get("note") or "")),
+    )
+
+
+def _signed(value: Any, sign: str) -> str:
+    return "–" if not isinstance(value, int | float) else format(value, f"{sign}.2f")

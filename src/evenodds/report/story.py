@@ -1,0 +1,85 @@
+"""The sentences of a comparison: what got better and, beside it, what got worse."""
+
+from __future__ import annotations
+
+from evenodds.report.comparison import WORSE, Comparison, Curves, verdict_of
+from evenodds.report.text import listed
+
+
+def headline(comparison: Comparison) -> str:
+    """The one sentence that a reader should take away, with intervals."""
+    row = comparison.overall
+    if not row.problems:
+        return "The two evaluations share no problem, so nothing can be said."
+    overlap = "overlap" if row.intervals_overlap else "do not overlap"
+    where = " over the whole ladder" if len(comparison.levels) > 1 else ""
+    return (
+        f"Held-out sampled accuracy{where} went from {row.before.sampled} "
+        f"to {row.after.sampled}; the 95 % intervals {overlap}."
+    )
+
+
+def by_level(comparison: Comparison) -> str:
+    """Which levels got better, worse, or show no evidence of either."""
+    parts = [
+        f"{name} at {_levels(labels, len(comparison.levels))}"
+        for name, labels in (("better", comparison.better), ("worse", comparison.worse))
+        if labels
+    ]
+    if not parts:
+        return "No level shows evidence of a change."
+    if not comparison.worse:
+        parts.append("worse at no level")
+    if comparison.no_evidence:
+        parts.append(f"no evidence either way at {_levels(comparison.no_evidence, 0)}")
+    sentence = "; ".join(parts)
+    return sentence[0].upper() + sentence[1:] + "."
+
+
+def _levels(labels: list[str], of: int) -> str:
+    return f"all {of} levels" if len(labels) == of > 1 else listed(labels)
+
+
+def problems_sentence(comparison: Comparison) -> str:
+    """Problems gained and lost, so that a mean cannot hide what was forgotten."""
+    found = comparison.coverage
+    return (
+        f"Of {comparison.overall.problems} held-out problems, {found.gained} have a right answer "
+        f"among the sampled ones only after training and {found.lost} only before it; "
+        f"{found.kept} both times, {found.never} neither time."
+    )
+
+
+def sharpening(curves: Curves) -> str | None:
+    """A warning where more tries help the base more: probability moved, nothing was learned."""
+    if not curves.ks or verdict_of(curves.gain[-1]) != WORSE:
+        return None
+    return (
+        f"With {curves.ks[-1]} tries a problem the base still solves more "
+        f"(pass@{curves.ks[-1]} changed by {curves.gain[-1].points()}): training sharpened the "
+        "answers that it had rather than adding new ones."
+    )
+
+
+def changes(comparison: Comparison) -> list[str]:
+    """Greedy accuracy, length and truncation: what a sampled accuracy does not show."""
+    row = comparison.overall
+    found: list[str] = []
+    if row.before.greedy and row.after.greedy and row.greedy_gain:
+        found.append(
+            f"Greedy (the likeliest answer only) it went from {row.before.greedy} to "
+            f"{row.after.greedy}, a change of {row.greedy_gain.points()}."
+        )
+    if row.before.length is not None and row.after.length is not None:
+        cut = _cut(row.before.truncated, row.after.truncated)
+        found.append(
+            f"Answers went from {row.before.length:.1f} to {row.after.length:.1f} tokens on "
+            f"average{cut}."
+        )
+    return found
+
+
+def _cut(before: float | None, after: float | None) -> str:
+    if before is None or after is None:
+        return ""
+    return f", and those cut by the token budget from {100 * before:.1f} % to {100 * after:.1f} %"

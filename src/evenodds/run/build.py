@@ -1,0 +1,151 @@
+"""From a configuration to the things it names. What needs no torch is made and checked first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from evenodds.curricula import Curriculum, make_curriculum
+from evenodds.domain import Limits
+from evenodds.errors import UsageError
+from evenodds.run.config import Config
+from evenodds.tasks import Task, TaskOptions, make_task
+
+if TYPE_CHECKING:
+    from evenodds.evaluation import EvaluationSettings
+    from evenodds.learner import LearnerOptions
+    from evenodds.objectives import Objective
+    from evenodds.policies import Policy
+    from evenodds.policies.load import PolicyOptions
+
+
+def task_of(config: Config) -> Task:
+    """The task, in the style that suits the policy unless one is named."""
+    section = config.task
+    style = section.style
+    if style == "auto":
+        own_prompts = section.name == "data" or section.data is not None
+        style = "bare" if own_prompts or config.policy.name == "abacus" else "few_shot"
+    return make_task(
+        section.name,
+        TaskOptions(
+            style=style,
+            shots=section.shots,
+            held_out=section.held_out,
+            data=section.data,
+            verifier=section.verifier,
+            prompt_column=section.prompt,
+            answer_column=section.answer,
+            level_column=section.level,
+        ),
+    )
+
+
+def _labels(config: Config, task: Task) -> list[str]:
+    """The labels of the levels that `curriculum.levels` numbers from 0."""
+    chosen = config.curriculum.levels or (round(config.curriculum.start),)
+    top = len(task.levels) - 1
+    for level in chosen:
+        if not 0 <= level <= top:
+            raise UsageError(
+                f"curriculum.levels cannot hold {level}: {task.name} has levels 0 to {top}. "
+                "See `evenodds list tasks`."
+            )
+    return [task.levels[level] for level in chosen]
+
+
+def curriculum_of(config: Config, task: Task) -> Curriculum:
+    """The curriculum at its start; settings of other kinds than the chosen one are left aside."""
+    section = config.curriculum
+    top = len(task.levels) - 1
+    if section.start > top:
+        raise UsageError(
+            f"curriculum.start cannot be {section.start:g}: {task.name} has levels 0 to {top}. "
+            "Lower it."
+        )
+    if section.kind == "ladder":
+        return make_curriculum(
+            "ladder",
+            task,
+            difficulty=section.start,
+            target=section.target,
+            gain=section.gain,
+            sharpness=section.sharpness,
+            review=section.review,
+        )
+    if section.kind == "fixed":
+        return make_curriculum("fixed", task, levels=_labels(config, task))
+    return make_curriculum("uniform", task)
+
+
+def objective_of(config: Config) -> Objective:
+    from evenodds.objectives import make_objective
+
+    section = config.objective
+    return make_objective(
+        section.recipe,
+        credit=section.credit,
+        ratio=section.ratio,
+        surrogate=section.surrogate,
+        reduce=section.reduce,
+        clip_low=section.clip_low,
+        clip_high=section.clip_high,
+        mask_truncated=section.mask_truncated,
+    )
+
+
+def policy_options(config: Config) -> PolicyOptions:
+    from evenodds.policies.load import PolicyOptions
+
+    section = config.policy
+    return PolicyOptions(
+        name=section.name,
+        adapter=section.adapter,
+        rank=section.rank,
+        alpha=section.alpha,
+        dtype=section.dtype,
+        device=section.device,
+        seed=config.run.seed,
+    )
+
+
+def learner_options(config: Config, policy: Policy) -> LearnerOptions:
+    from evenodds.learner import LearnerOptions
+
+    section = config.learner.model_dump()
+    rate = section.pop("learning_rate") or (2e-4 if policy.is_adapter else 3e-4)
+    budget = section.pop("micro_batch_tokens") or (2048 if policy.device.type == "cpu" else 8192)
+    return LearnerOptions(learning_rate=rate, micro_batch_tokens=budget, **section)
+
+
+def limits_of(config: Config, task: Task) -> Limits:
+    section = config.sampling
+    return Limits(section.max_tokens, section.temperature, task.stop_strings)
+
+
+def evaluation_settings(config: Config, task: Task) -> EvaluationSettings:
+    """Evaluation samples from the policy as it is, at temperature 1, whatever training uses."""
+    from evenodds.evaluation import EvaluationSettings
+
+    section = config.evaluation
+    return EvaluationSettings(
+        limits=Limits(config.sampling.max_tokens, 1.0, task.stop_strings),
+        samples=section.samples,
+        problems=section.problems,
+        greedy=section.greedy,
+        seed=section.seed,
+    )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What can be made and checked before torch is imported and anything is written."""
+
+    config: Config
+    task: Task
+    curriculum: Curriculum
+
+
+def plan_of(config: Config, task: Task | None = None) -> Plan:
+    chosen = task or task_of(config)
+    return Plan(config, chosen, curriculum_of(config, chosen))

@@ -1,0 +1,130 @@
+"""What a run ran on, written down so that it can be repeated; never a secret."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from evenodds.machine import cpu_name, usable_cores, usable_memory
+
+PACKAGES = [
+    *("evenodds", "torch", "transformers", "peft", "safetensors", "tokenizers"),
+    *("numpy", "pydantic", "pyarrow", "liger-kernel", "gguf", "vllm"),
+]
+MASK = "***"
+SECRET_NAME = re.compile(
+    r"(?:^|[-_.])(?:token|secret|passw(?:or)?d|passphrase|credentials?|auth|bearer|"
+    r"(?:api|access|private|secret)[-_]?key)$",
+    re.IGNORECASE,
+)
+SECRET_VALUE = re.compile(
+    r"\b(?:hf|ghp|gho|ghs|github_pat|glpat|sk|pk|xox[abp]|AKIA|ASIA)[-_A-Z0-9][-\w]{14,}"
+    r"|\beyJ[-\w]{10,}\.[-\w]+\.[-\w]*"  # JSON web token
+    r"|(?<=://)[^/@\s]+(?=@)"  # user and password in an address
+)
+COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+
+
+def package_versions() -> dict[str, str]:
+    """Installed versions of the packages that can change a result; missing ones are left out."""
+    found: dict[str, str] = {}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return ""
+
+
+def _git_folder(start: Path) -> Path | None:
+    for folder in (start.absolute(), *start.absolute().parents):
+        entry = folder / ".git"
+        if entry.is_dir():
+            return entry
+        pointer = _read(entry).strip()  # a work tree or submodule only points to its folder
+        if pointer.startswith("gitdir: "):
+            return folder / pointer.removeprefix("gitdir: ")
+    return None
+
+
+def git_commit(start: Path) -> str | None:
+    """The commit that is checked out where `start` lies, or None.
+
+    Read from the files: starting git would cost more, and could run a hook of a strange checkout.
+    """
+    git = _git_folder(start)
+    if git is None:
+        return None
+    head = _read(git / "HEAD").strip()
+    if not head.startswith("ref: refs/") or ".." in head:
+        return head if COMMIT.fullmatch(head) else None
+    name = head.removeprefix("ref: ")
+    common = git / (_read(git / "commondir").strip() or ".")
+    loose = (_read(folder / name).strip() for folder in (git, common))
+    packed = (line.split() for line in _read(common / "packed-refs").splitlines())
+    known = [*loose, *(parts[0] for parts in packed if parts[1:] == [name])]
+    return next((commit for commit in known if COMMIT.fullmatch(commit)), None)
+
+
+def _own_commit() -> str | None:
+    package = Path(__file__).absolute().parents[1]
+    return None if "site-packages" in package.parts else git_commit(package)
+
+
+def _known_secrets(environment: Mapping[str, str]) -> list[str]:
+    """Values of environment variables named like a secret: only to find and mask them."""
+    values = (value for name, value in environment.items() if SECRET_NAME.search(name))
+    return sorted((value for value in values if len(value) >= 6), key=len, reverse=True)
+
+
+def mask_secrets(argv: Sequence[str], environment: Mapping[str, str] | None = None) -> list[str]:
+    """The command line with *** for what looks like a secret by its name or by its shape.
+
+    The environment's own secrets are masked wherever they stand.
+    """
+    known = _known_secrets(os.environ if environment is None else environment)
+    masked: list[str] = []
+    secret_next = False
+    for word in argv:
+        name, equals, _ = word.partition("=")
+        if secret_next and not word.startswith("--"):
+            word = MASK
+        elif equals and SECRET_NAME.search(name):
+            word = f"{name}={MASK}"
+        secret_next = not equals and word.startswith("-") and bool(SECRET_NAME.search(word))
+        for value in known:
+            word = word.replace(value, MASK)
+        masked.append(SECRET_VALUE.sub(MASK, word))
+    return masked
+
+
+def environment_passport(argv: Sequence[str]) -> dict[str, object]:
+    """Packages, system, hardware, commit and command line as plain JSON values.
+
+    The caller adds what only torch knows: device, dtype, threads; and the seeds.
+    """
+    return {
+        "packages": package_versions(),
+        "python": platform.python_version(),
+        "implementation": platform.python_implementation(),
+        "system": f"{platform.system()} {platform.release()}",
+        "architecture": platform.machine(),
+        "cpu": cpu_name(),
+        "cores": usable_cores(),
+        "cores_of_machine": os.cpu_count() or 1,
+        "memory_bytes": usable_memory(),
+        "git_commit": git_commit(Path.cwd()),
+        "evenodds_commit": _own_commit(),
+        "command": mask_secrets(argv),
+    }

@@ -1,0 +1,130 @@
+"""The names of everything in a run folder, and the checks before one is made."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from evenodds.errors import UsageError
+from evenodds.machine import free_disk, size_text
+
+LONGEST = 100
+RESERVED = {
+    "con",
+    "prn",
+    "aux",
+    "nul",
+    *(f"{port}{n}" for port in ("com", "lpt") for n in range(10)),
+}
+
+
+def run_name(text: str) -> str:
+    """The name itself if it can be a folder's name everywhere, or a UsageError.
+
+    Letters, digits, dot, dash and underscore of ASCII; it starts with a letter or a digit.
+    """
+    plain = re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", text) is not None
+    reserved = text.partition(".")[0].lower() in RESERVED or text.endswith(".")
+    if plain and ".." not in text and not reserved and len(text) <= LONGEST:
+        return text
+    shown = repr(text if len(text) <= LONGEST else text[:LONGEST] + "...")
+    raise UsageError(
+        f"{ascii(shown)[1:-1]} cannot name a run. Use letters, digits, dot, dash and underscore, "
+        f"at most {LONGEST}, beginning with a letter or a digit and without '..'."
+    )
+
+
+def fresh_name(task: str, policy: str, now: datetime, root: Path | None = None) -> str:
+    """A name for a run that was given none: task, policy, time; numbered if `root` has it."""
+
+    def clean(text: str) -> str:
+        last = re.split(r"[/\\:]", text.rstrip("/\\"))[-1]
+        return re.sub(r"[^A-Za-z0-9_-]+|\.{2,}", "-", last).strip("-_")[:35] or "run"
+
+    stem = run_name(f"{clean(task)}-{clean(policy)}-{now:%Y%m%d-%H%M%S}")
+    name, number = stem, 2
+    while root is not None and (root / name).exists():
+        name, number = f"{stem}-{number}", number + 1
+    return name
+
+
+def require_space(path: Path, needed: int) -> None:
+    """UsageError if fewer than `needed` bytes are free where `path` would lie. Writes nothing."""
+    try:
+        free = free_disk(path)
+    except OSError as error:
+        raise UsageError(
+            f"cannot see the disk of {str(path)!r}: {error.strerror}. Choose another folder."
+        ) from error
+    if free < needed:
+        raise UsageError(
+            f"too little disk for {str(path)!r}: it needs {size_text(needed)}, {size_text(free)} "
+            "are free. Free some space or choose another folder."
+        )
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """Where everything of a run lies. Making one of these writes nothing."""
+
+    path: Path
+
+    @staticmethod
+    def under(root: Path, name: str) -> RunFolder:
+        """The folder of a named run, always directly below `root`."""
+        return RunFolder(root / run_name(name))
+
+    @property
+    def config(self) -> Path:
+        """The configuration as resolved."""
+        return self.path / "config.toml"
+
+    @property
+    def metrics(self) -> Path:
+        """One JSON line a step."""
+        return self.path / "metrics.jsonl"
+
+    @property
+    def checkpoints(self) -> Path:
+        """The folder of all checkpoints."""
+        return self.path / "checkpoints"
+
+    @property
+    def model(self) -> Path:
+        """The trained policy as an ordinary Hugging Face or PEFT folder."""
+        return self.path / "model"
+
+    @property
+    def report(self) -> Path:
+        """The self-contained page."""
+        return self.path / "report.html"
+
+    @property
+    def passports(self) -> Path:
+        """The folder of the passports: environment, data, checker."""
+        return self.path / "passports"
+
+    @property
+    def environment(self) -> Path:
+        """The passport of packages and machine."""
+        return self.passports / "environment.json"
+
+    @property
+    def data(self) -> Path:
+        """The passport of the problems."""
+        return self.passports / "data.json"
+
+    @property
+    def checker(self) -> Path:
+        """The passport of the verifier."""
+        return self.passports / "checker.json"
+
+    def rollouts(self, step: int) -> Path:
+        """The rollouts of one step, a parquet file."""
+        return self.path / "rollouts" / f"step-{step:05d}.parquet"
+
+    def evaluation(self, name: str) -> Path:
+        """One evaluation, such as 'before' or 'after'."""
+        return self.path / "evaluation" / f"{run_name(name)}.json"

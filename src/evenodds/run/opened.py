@@ -1,0 +1,69 @@
+"""A policy for use without learning: a model by name or folder, or what a run has come to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenodds.errors import UsageError
+from evenodds.run.build import policy_options, task_of
+from evenodds.run.config import Config, make_config, merge, read_toml
+from evenodds.run.folder import RunFolder
+from evenodds.tasks import Task
+
+if TYPE_CHECKING:
+    from evenodds.policies import Policy
+    from evenodds.sampling.native import NativeSampler
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What `sample`, `eval`, `chat` and `export` work on."""
+
+    config: Config
+    task: Task
+    policy: Policy
+    sampler: NativeSampler
+
+
+def is_run(name: str) -> bool:
+    return (Path(name) / "config.toml").is_file()
+
+
+def model_folder(run: Path) -> Path:
+    """The trained model of a run, or the newest sound checkpoint of one under way."""
+    from evenodds.run.checkpoint import PREFIX
+    from evenodds.run.durable import valid_folders
+
+    folder = RunFolder(run)
+    if (folder.model / "config.json").exists() or (folder.model / "adapter_config.json").exists():
+        return folder.model
+    sound, _ = valid_folders(folder.checkpoints, PREFIX, 1)
+    if not sound:
+        raise UsageError(f"the run {str(run)!r} has no model yet. Let it take some steps first.")
+    return sound[0] / "policy"
+
+
+def config_for(name: str, over: dict[str, Any]) -> Config:
+    """The configuration of the run that is named, or the defaults for a policy, with `over`."""
+    if is_run(name):
+        return make_config(merge(read_toml(Path(name) / "config.toml"), over))
+    return make_config(merge({}, {"policy.name": name} | over))
+
+
+def open_policy(name: str, over: dict[str, Any]) -> Opened:
+    """Load a policy or a run's model. Raises `UsageError` for what is neither."""
+    config = config_for(name, over)
+    task = task_of(config)
+    from evenodds.learner import prepare_process
+    from evenodds.machine import usable_cores
+    from evenodds.policies.load import load_policy
+    from evenodds.sampling.native import NativeSampler
+
+    prepare_process(usable_cores())
+    options = policy_options(config)
+    if is_run(name):
+        options = replace(options, name=str(model_folder(Path(name))))
+    policy = load_policy(replace(options, adapter="none"))
+    return Opened(config, task, policy, NativeSampler(policy, config.sampling.max_rows))

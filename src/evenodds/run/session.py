@@ -1,0 +1,175 @@
+"""One sitting at a run: the tools, the records, and what is done between two steps."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from evenodds.evaluation import evaluate
+from evenodds.judge import InlineJudge
+from evenodds.learner import TorchLearner
+from evenodds.machine import peak_memory_mb
+from evenodds.objectives import Objective
+from evenodds.policies import Policy
+from evenodds.report.terminal import Sample, View
+from evenodds.run import checkpoint, durable
+from evenodds.run.build import Plan, evaluation_settings, learner_options, limits_of
+from evenodds.run.folder import RunFolder
+from evenodds.run.records import rollout_rows, step_metrics
+from evenodds.run.stopping import Clock, Interrupts
+from evenodds.run.timing import Stopwatch, timed
+from evenodds.run.writer import RunWriter
+from evenodds.sampling.native import NativeSampler
+from evenodds.step import State, StepConfig, StepReport, Tools, train_step
+
+RESERVE = 1.5  # the second evaluation may take this many times the first: answers grow
+TAIL_SECONDS = 4.0  # saving the model and writing the report
+
+
+@dataclass
+class Session:
+    """plan and policy: what runs. folder: where it is written. view: who is told."""
+
+    plan: Plan
+    policy: Policy
+    objective: Objective
+    folder: RunFolder
+    view: View
+    clock: Clock
+    interrupts: Interrupts
+    watch: Stopwatch = field(default_factory=Stopwatch)
+    evaluation_seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        config = self.plan.config
+        self.writer = RunWriter(self.folder)
+        self.sampler = NativeSampler(self.policy, config.sampling.max_rows)
+        self.learner = TorchLearner(self.policy, learner_options(config, self.policy))
+        self.judge = InlineJudge(self.plan.task.verifier)
+        self.tools = timed(Tools(self.sampler, self.judge, self.learner), self.watch)
+        self.step_config = StepConfig(
+            groups=config.sampling.groups,
+            group_size=config.sampling.group_size,
+            limits=limits_of(config, self.plan.task),
+            objective=self.objective,
+        )
+
+    def first_state(self) -> State:
+        return State(curriculum=self.plan.curriculum, seed=self.plan.config.run.seed)
+
+    def restore(self) -> State:
+        """The state of the newest sound checkpoint, or the first state where there is none."""
+        for parent in (self.folder.path, self.folder.checkpoints, self.folder.rollouts(0).parent):
+            durable.recover(parent)
+        folders, told = durable.valid_folders(self.folder.checkpoints, checkpoint.PREFIX, 1)
+        for line in told:
+            self.view.note(line)
+        if not folders:
+            self.writer.metrics.truncate_to(0)
+            return self.first_state()
+        state, progress = checkpoint.load(folders[0], self.plan.task, self.learner, self.policy)
+        self.clock.before = progress.elapsed
+        self.writer.metrics.truncate_to(progress.metrics_length)
+        self.sampler.load(None, state.version)
+        self.view.note(f"going on after step {state.step}.")
+        return state
+
+    def evaluate(self, name: str, title: str) -> dict[str, Any]:
+        """Held-out problems, judged; the record is written and returned."""
+
+        def tell(done: int, total: int) -> None:
+            self.interrupts.leave_if_asked()
+            self.view.phase(title, done, total)
+
+        settings = evaluation_settings(self.plan.config, self.plan.task)
+        started = self.clock.elapsed
+        self.sampler.progress = tell
+        try:
+            found = evaluate(self.policy.name, self.sampler, self.judge, self.plan.task, settings)
+        finally:
+            self.sampler.progress = None
+        self.evaluation_seconds = self.clock.elapsed - started
+        record = {**found.to_dict(), "seconds": self.evaluation_seconds}
+        self.writer.evaluation(name, record)
+        return record
+
+    def loop(self, state: State) -> State:
+        """Steps until there are enough of them, the time is up, or a signal came."""
+        run = self.plan.config.run
+        last_saved = state.step
+        slowest = 0.0
+        while run.steps is None or state.step < run.steps:
+            reserve = RESERVE * self.evaluation_seconds + TAIL_SECONDS + slowest
+            if self.interrupts.received or not self.clock.has(reserve):
+                break
+            started = self.clock.elapsed
+            before = state
+            state, report = train_step(state, self.tools, self.step_config)
+            self.record(before, state, report, started)
+            slowest = max(slowest, self.clock.elapsed - started)
+            if state.step % run.save_every == 0:
+                self.save(state)
+                last_saved = state.step
+        if state.step != last_saved:
+            self.save(state)
+        return state
+
+    def record(self, before: State, state: State, report: StepReport, started: float) -> None:
+        """Write the step's metrics and rollouts, and show it."""
+        prompts = [self.policy.codec.render(group.problem.prompt) for group in report.groups]
+        with self.watch.measure("write"):
+            rows = rollout_rows(
+                state.step, report, self.objective, self.plan.task.verifier_name, prompts
+            )
+            self.writer.rollouts(state.step, rows)
+        metrics = step_metrics(before, state, report)
+        seconds = self.clock.elapsed - started
+        clock = {
+            **self.watch.lap(),
+            "time/step": seconds,
+            "time/elapsed": self.clock.elapsed,
+            "time/tokens_per_second": (state.tokens - before.tokens) / max(seconds, 1e-9),
+            "time/memory_mb": peak_memory_mb(),
+        }
+        self.writer.metrics.append({**metrics, **clock})
+        run = self.plan.config.run
+        self.view.step(
+            state.step,
+            run.steps,
+            self.clock.elapsed,
+            run.max_time if run.steps is None else None,
+            {**metrics, **clock},
+            sample_of(report, prompts, state.step),
+        )
+
+    def save(self, state: State) -> None:
+        progress = checkpoint.Progress(self.clock.elapsed, self.writer.metrics.sync())
+        keep = self.plan.config.run.keep
+        checkpoint.save(self.folder.checkpoints, state, self.learner, self.policy, progress, keep)
+
+    def save_model(self) -> None:
+        """The trained policy as an ordinary folder, replacing an earlier one of this run."""
+        durable.commit_folder(self.folder.model, self.policy.save)
+
+
+def sample_of(report: StepReport, prompts: list[str], step: int) -> Sample | None:
+    """One answer to show: of a group that has signal where there is one."""
+    places = [p for p, group in enumerate(report.groups) if group.is_informative]
+    place = (places or list(range(len(report.groups))))[step % max(1, len(places) or 1)]
+    group = report.groups[place]
+    answer = int(np.random.default_rng(step).integers(len(group.rollouts)))
+    verdict = group.verdicts[answer]
+    return prompts[place], group.rollouts[answer].text, str(verdict.status), group.problem.answer
+
+
+def remove_if_empty(folder: RunFolder, existed: bool) -> None:
+    """Leave nothing behind where a run ended before its first record."""
+    if not existed and not folder.metrics.exists():
+        shutil.rmtree(folder.path, ignore_errors=True)
+
+
+Maker = Callable[[], Policy]

@@ -1,0 +1,318 @@
+"""Tasks from data: a JSONL or parquet file of prompts and answers, or problems made in Python."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+
+from evenodds.domain import Message, Problem, Prompt
+from evenodds.errors import UsageError, nearest
+from evenodds.tasks.prompting import as_text, example_lines, user_message
+from evenodds.tasks.task import TaskOptions
+from evenodds.verifiers import Verifier, find_verifier
+
+PROMPT_COLUMNS = ("prompt", "question", "problem")
+ANSWER_COLUMNS = ("answer", "solution", "gold")
+LEVEL_COLUMNS = ("level", "difficulty")
+EXAMPLE_LENGTH = 400
+"""Longer problems make no worked examples: a prompt must stay short."""
+
+_REDUCED = re.compile(r"####\s{0,8}(\S.{0,200})\Z")
+_ROLES = frozenset({"system", "user", "assistant"})
+
+Row = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class DataTask:
+    """Problems that were given, by level, split once into training and held-out ones."""
+
+    name: str
+    levels: tuple[str, ...]
+    problems: tuple[Problem, ...]
+    verifier: Verifier
+    verifier_name: str
+    options: TaskOptions = field(default_factory=TaskOptions)
+    source: str = "problems given in Python"
+
+    @property
+    def stop_strings(self) -> tuple[str, ...]:
+        return ("\n\n",) if self.options.style == "few_shot" else ()
+
+    def generate(self, level: int, rng: np.random.Generator) -> Problem:
+        rows = self._asked[level]
+        return self._styled(rows[int(rng.integers(len(rows)))])
+
+    def held_out(self, level: int) -> tuple[Problem, ...]:
+        return tuple(self._styled(problem) for problem in self._split[level][1])
+
+    def solve(self, problem: Problem) -> str:
+        return problem.answer
+
+    def passport(self) -> dict[str, object]:
+        return {
+            "task": self.name,
+            "source": self.source,
+            "licence": "as stated by whoever made the data",
+            "split": "by SHA-256 of the prompt and the split seed "
+            f"{self.options.seed}: a share of {self.options.held_out_share:g} of each level's "
+            f"distinct prompts, at least 1 and at most {self.options.held_out}, is held out",
+            "verifier": self.verifier_name,
+            "levels": [self._count(level) for level in range(len(self.levels))],
+        }
+
+    def _count(self, level: int) -> dict[str, object]:
+        training, held = self._split[level]
+        count: dict[str, object] = {
+            "level": self.levels[level],
+            "training": len(training),
+            "held_out": len(held),
+        }
+        if len(held) < self.options.held_out:
+            count["note"] = f"fewer than {self.options.held_out} held out: the level is small"
+        return count
+
+    @cached_property
+    def _split(self) -> tuple[tuple[tuple[Problem, ...], tuple[Problem, ...]], ...]:
+        levels = range(len(self.levels))
+        rows = [[p for p in self.problems if p.level == level] for level in levels]
+        return tuple(split(group, self.options) for group in rows)
+
+    @cached_property
+    def _asked(self) -> tuple[tuple[Problem, ...], ...]:
+        """Training problems by level, without the worked examples where others are left."""
+        shown = {problem.key for problem in self._examples}
+        rows = [level[0] for level in self._split]
+        return tuple(tuple(p for p in level if p.key not in shown) or level for level in rows)
+
+    @cached_property
+    def _examples(self) -> tuple[Problem, ...]:
+        """Short problems of the training split, drawn by the split seed."""
+        if self.options.style != "few_shot":
+            return ()
+        training = [problem for level in self._split for problem in level[0]]
+        short = [p for p in training if len(as_text(p.prompt)) + len(p.answer) <= EXAMPLE_LENGTH]
+        rng = np.random.default_rng([self.options.seed, 1])
+        order = rng.permutation(len(short))[: self.options.shots].tolist()
+        return tuple(short[index] for index in order)
+
+    @cached_property
+    def _preamble(self) -> str:
+        rows = [(_question(problem.prompt), problem.answer) for problem in self._examples]
+        return example_lines(rows, separator="\n\n")
+
+    def _styled(self, problem: Problem) -> Problem:
+        prompt = problem.prompt
+        if self.options.style == "few_shot":
+            prompt = self._preamble + _question(prompt)
+        elif self.options.style == "chat" and isinstance(prompt, str):
+            prompt = user_message(prompt)
+        return Problem(problem.key, prompt, problem.answer, problem.task, problem.level)
+
+
+def _question(prompt: Prompt) -> str:
+    return f"Question: {as_text(prompt)}\nAnswer:"
+
+
+def split(
+    problems: Sequence[Problem], options: TaskOptions
+) -> tuple[tuple[Problem, ...], tuple[Problem, ...]]:
+    """Training and held-out problems. The prompt's hash decides, so equal prompts stay together.
+
+    The same file gives the same split whatever the order of its rows.
+    """
+    ranks = {as_text(problem.prompt): _rank(problem, options.seed) for problem in problems}
+    ordered = sorted(ranks, key=lambda prompt: ranks[prompt])
+    wanted = min(options.held_out, max(1, round(len(ordered) * options.held_out_share)))
+    held = set(ordered[: min(wanted, len(ordered) - 1)])
+    training = tuple(p for p in problems if as_text(p.prompt) not in held)
+    kept = {as_text(p.prompt): p for p in reversed(problems) if as_text(p.prompt) in held}
+    return training, tuple(kept[prompt] for prompt in ordered if prompt in kept)
+
+
+def _rank(problem: Problem, seed: int) -> bytes:
+    text = f"{seed}\n{as_text(problem.prompt)}"
+    return sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def problems_task(
+    problems: Iterable[Problem | tuple[str, str]],
+    verifier: str | Verifier = "number",
+    *,
+    name: str = "own",
+    options: TaskOptions | None = None,
+) -> DataTask:
+    """A task from Python values: problems, or pairs of a prompt and its answer.
+
+    verifier: a name that `find_verifier` knows, or a verifier. The levels are the problems' own.
+    Raises `UsageError` with fewer than two distinct prompts at a level.
+    """
+    options = options or TaskOptions()
+    rows = tuple(
+        row if isinstance(row, Problem) else Problem(_key(name, row[0]), row[0], row[1], name)
+        for row in problems
+    )
+    numbers = sorted({problem.level for problem in rows})
+    labels = tuple(f"level {number}" for number in numbers) if len(numbers) > 1 else ("all",)
+    place = {number: index for index, number in enumerate(numbers)}
+    rows = tuple(Problem(p.key, p.prompt, p.answer, name, place[p.level]) for p in rows)
+    return _made(name, labels, rows, verifier, options, "problems given in Python")
+
+
+def _made(
+    name: str,
+    labels: tuple[str, ...],
+    problems: tuple[Problem, ...],
+    verifier: str | Verifier,
+    options: TaskOptions,
+    source: str,
+) -> DataTask:
+    for index, label in enumerate(labels):
+        distinct = {as_text(p.prompt) for p in problems if p.level == index}
+        if len(distinct) < 2:
+            raise UsageError(
+                f"{source}: too few problems at {label!r}. Got {len(distinct)} distinct prompts. "
+                "Give at least 2: one to train on and one to hold out."
+            )
+    if isinstance(verifier, str):
+        judge, title = find_verifier(verifier), verifier
+    else:
+        judge, title = verifier, getattr(verifier, "__name__", "own verifier")
+    return DataTask(name, labels, problems, judge, title, options, source)
+
+
+def _key(name: str, prompt: Prompt) -> str:
+    text = as_text(prompt).encode("utf-8", "surrogatepass")
+    return f"{name}/{sha256(text).hexdigest()[:16]}"
+
+
+def data_task(options: TaskOptions) -> DataTask:
+    """The task of the file `options.data`. Raises `UsageError` where it is unfit."""
+    if not options.data:
+        raise UsageError("the task 'data' needs a file. Got none. Give data = \"file.jsonl\".")
+    path = Path(options.data)
+    rows = read_rows(path)
+    prompts = _column(path, rows, options.prompt_column, PROMPT_COLUMNS, "prompt")
+    answers = _column(path, rows, options.answer_column, ANSWER_COLUMNS, "answer")
+    level = _level_column(path, rows, options.level_column)
+    labels, place = _labels([str(row.get(level)) for row in rows] if level else [])
+    problems = tuple(
+        _problem(path, index, row, (prompts, answers), place[str(row.get(level))] if level else 0)
+        for index, row in enumerate(rows)
+    )
+    verifier = options.verifier or "number"
+    unique = tuple({(p.key, p.answer): p for p in problems}.values())
+    return _made("data", labels, unique, verifier, options, str(path))
+
+
+def _labels(levels: Sequence[str]) -> tuple[tuple[str, ...], dict[str, int]]:
+    """The distinct levels in order: by number where all are numbers, else by name."""
+    names = sorted(set(levels), key=lambda name: (not name.isdecimal(), len(name), name))
+    if all(name.isdecimal() for name in names):
+        names.sort(key=int)
+    return (tuple(names) or ("all",)), {name: index for index, name in enumerate(names)}
+
+
+def read_rows(path: Path) -> list[Row]:
+    """The rows of a JSONL or parquet file. Raises `UsageError` for whatever cannot be read."""
+    if not path.is_file():
+        raise UsageError(f"the data file {path} does not exist. Check the path.")
+    rows = _parquet(path) if path.suffix == ".parquet" else _jsonl(path)
+    if not rows:
+        raise UsageError(f"the data file {path} is empty. Give at least 2 problems.")
+    return rows
+
+
+def _parquet(path: Path) -> list[Row]:
+    import pyarrow.parquet as parquet  # heavy, so imported on use
+
+    try:
+        return cast(list[Row], parquet.read_table(path).to_pylist())
+    except Exception as error:  # pyarrow raises many kinds for a damaged file
+        what = " ".join(str(error).split())[:200]
+        raise UsageError(f"{path} is no parquet file. Got {what}. Write it again.") from error
+
+
+def _jsonl(path: Path) -> list[Row]:
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read as UTF-8 text. Got {error}.") from error
+    return [_json_row(path, at, line) for at, line in enumerate(lines, 1) if line.strip()]
+
+
+def _json_row(path: Path, at: int, line: str) -> Row:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path} line {at} is no JSON. Got {line.strip()[:60]!r}.") from error
+    if not isinstance(row, dict):
+        raise UsageError(
+            f"{path} line {at} is no JSON object. Got a {type(row).__name__}. "
+            'Write {"prompt": …, "answer": …}.'
+        )
+    return cast(Row, row)
+
+
+def _column(
+    path: Path, rows: Sequence[Row], wanted: str | None, aliases: Sequence[str], role: str
+) -> str:
+    columns = list(rows[0])
+    for name in (wanted,) if wanted else aliases:
+        if name in columns:
+            return name
+    word = wanted or role
+    raise UsageError(f"{path} has no {role} column {word!r}. {nearest(word, columns)}")
+
+
+def _level_column(path: Path, rows: Sequence[Row], wanted: str | None) -> str | None:
+    if wanted:
+        return _column(path, rows, wanted, (), "level")
+    return next((name for name in LEVEL_COLUMNS if name in rows[0]), None)
+
+
+def _problem(path: Path, index: int, row: Row, columns: tuple[str, str], level: int) -> Problem:
+    prompt = _as_prompt(row.get(columns[0]))
+    answer = row.get(columns[1])
+    if prompt is None or answer is None or isinstance(answer, (dict, list, bool)):
+        column, value = (
+            (columns[0], row.get(columns[0])) if prompt is None else (columns[1], answer)
+        )
+        raise UsageError(
+            f"{path} row {index + 1}: {column!r} is unusable. Got {str(value)[:60]!r}. "
+            "A prompt is a text or a list of messages; an answer is a text or a number."
+        )
+    return Problem(_key("data", prompt), prompt, reduced(str(answer)), "data", level)
+
+
+def reduced(answer: str) -> str:
+    """GSM8K's worked solution `… #### 42` reduced to its answer; any other answer as it is."""
+    found = _REDUCED.search(answer.strip()[-300:])
+    return found[1].strip() if found else answer.strip()
+
+
+def _as_prompt(value: object) -> Prompt | None:
+    if isinstance(value, str):
+        return value if value.strip() else None
+    if not isinstance(value, list) or not value:
+        return None
+    messages = [_message(item) for item in cast(list[object], value)]
+    return None if None in messages else tuple(m for m in messages if m is not None)
+
+
+def _message(item: object) -> Message | None:
+    if not isinstance(item, dict):
+        return None
+    row = cast(dict[str, object], item)
+    role, content = row.get("role"), row.get("content")
+    if role not in _ROLES or not isinstance(content, str):
+        return None
+    return Message(role=str(role), content=content)

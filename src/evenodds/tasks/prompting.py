@@ -1,0 +1,29 @@
+"""How a problem is put to a model: bare, after worked examples, or as a chat message."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from evenodds.domain import Message, Prompt
+
+
+def stop_strings(style: str) -> tuple[str, ...]:
+    """Where a completion ends: plain prompts hold one problem a line, a chat has its end token."""
+    return () if style == "chat" else ("\n",)
+
+
+def user_message(content: str) -> tuple[Message, ...]:
+    """A conversation of one message."""
+    return (Message(role="user", content=content),)
+
+
+def example_lines(examples: Sequence[tuple[str, str]], separator: str = "\n") -> str:
+    """Worked examples, each a question with its answer behind it, ready to stand before another."""
+    return "".join(f"{question} {answer}{separator}" for question, answer in examples)
+
+
+def as_text(prompt: Prompt) -> str:
+    """A prompt as one text; the messages of a conversation on lines of their own."""
+    if isinstance(prompt, str):
+        return prompt
+    return "\n".join(message["content"] for message in prompt)

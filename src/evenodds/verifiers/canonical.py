@@ -1,0 +1,232 @@
+"""From the text of an answer to an exact number, by a table of stated rules.
+
+What no rule covers is refused with a note; nothing is evaluated by Python, and nothing is guessed.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from evenodds.verifiers.grammar import Refused, Value, parse
+
+MAX_CHARACTERS = 1_500
+"""A longer candidate is no number that a person would write."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How an answer is read and compared: every choice on which graders differ.
+
+    decimal_comma: `2,74` is 2.74; a comma before exactly three digits still groups thousands.
+    percent: `unit` reads 28% as 28 (as a data set's gold usually means it); `ratio` as 28/100.
+    units: words such as `dollars` or `m²` may follow the number, and are not compared.
+    arithmetic: sums and products are worked out. Off for answers: `12*34` repeats the question.
+    powers: `3^{80}` is worked out, up to a size.
+    tolerance: relative, and only where one side is a decimal and neither is a whole number.
+    """
+
+    decimal_comma: bool = True
+    percent: Literal["unit", "ratio"] = "unit"
+    units: bool = True
+    arithmetic: bool = False
+    powers: bool = True
+    tolerance: Fraction = Fraction(1, 1_000_000)
+
+
+DEFAULT = Policy()
+
+_SPACES = {ord(sign): " " for sign in "\u00a0\u2007\u2009\u202f\u200a\u2002\u2003\u3000\t\r\v\f"}
+_INVISIBLE = {ord(sign): " " for sign in "\u200b\u200c\u200d\u2060\ufeff"}
+_DASHES = {ord(sign): "-" for sign in "\u2212\u2010\u2011\u2012\u2013\uff0d\ufe63"}
+_SIGNS = {
+    ord(sign): plain for sign, plain in zip("×·⋅∗÷⁄∕＋．，＝：％／", "****///+.,=:%/", strict=True)
+}
+_HALVES = {"½": "1/2", "⅓": "1/3", "⅔": "2/3", "¼": "1/4", "¾": "3/4", "⅕": "1/5", "⅛": "1/8"}
+_FRACTIONS = {
+    ord(sign): " \\frac{{{}}}{{{}}}".format(*text.split("/")) for sign, text in _HALVES.items()
+}
+_UNICODE = {**_SPACES, **_INVISIBLE, **_DASHES, **_SIGNS, **_FRACTIONS}
+
+_COMMANDS = {
+    "dfrac": "\\frac",
+    "tfrac": "\\frac",
+    "cfrac": "\\frac",
+    "frac": "\\frac",
+    "cdot": "*",
+    "times": "*",
+    "div": "/",
+    "circ": "°",
+    "degree": "°",
+    "approx": "≈",
+    "simeq": "≈",
+    "percent": "%",
+    "left": "",
+    "right": "",
+    "displaystyle": "",
+    "quad": " ",
+    "qquad": " ",
+    "noindent": " ",
+    "euro": " ",
+    "pounds": " ",
+    "text": "",
+    "textbf": "",
+    "textit": "",
+    "textrm": "",
+    "mathrm": "",
+    "mathbf": "",
+    "mbox": "",
+    "boxed": "",
+    "operatorname": "",
+}
+_COMMAND = re.compile(r"\\{1,2}([a-zA-Z]{1,20})|\\([^a-zA-Z])")
+_WRAPPED = re.compile(
+    r"\\{1,2}(?:text|textbf|textit|textrm|mathrm|mathbf|mbox|operatorname) ?\{([^{}]{0,200})\}"
+)
+_SYMBOLS = {"!": "", "%": "%", "\\": " ", "{": "[", "}": "]"}
+_GROUPED = re.compile(r"(?<![0-9.,])[1-9][0-9]{0,2}(?: [0-9]{3}){1,12}(?![0-9])")
+_SHORT_BOTH = re.compile(r"\\frac ?([0-9]) ?([0-9])")
+_SHORT_TOP = re.compile(r"\\frac ?([0-9]) ?(?=\{)")
+_SHORT_BOTTOM = re.compile(r"(\\frac ?\{[^{}]{1,60}\}) ?([0-9])")
+_RELATION = re.compile(r"[<>≤≥≠∈±|;]|\\(?:le|leq|ge|geq|ne|neq|lt|gt|in|pm)\b")
+_LISTED = re.compile(r",\s")
+_EMPHASIS = " *_`\"'"
+_STOPS = ".,:;? "
+_PLAIN = re.compile(r"-?[0-9]{1,15}\Z")
+# an operator beside a letter: the left side is to be solved, not a name or a sum
+_EQUATION = re.compile(r"(?<!\\)\b[a-zA-Z]\s?[-+*/^]|[-+*/^]\s?[0-9]{0,20}[a-zA-Z]\b")
+_CROSS = re.compile(r"(?<=[0-9])\s?[xX]\s?(?=[0-9])")
+_PREFIX = re.compile(r"(?:minus|negative) (?=[0-9])")
+
+
+def plain_text(text: str) -> str:
+    """The text with Unicode digits, signs and spaces written as ASCII has them."""
+    if text.isascii():
+        return text
+    text = text.translate(_UNICODE)
+    # most foreign text holds no digits of its own: the slow way is taken only where it does
+    if not any(sign > "\u007f" and sign.isdecimal() for sign in text):
+        return text
+    return "".join(_digit(sign) for sign in text)
+
+
+def _digit(sign: str) -> str:
+    return sign if sign < "\u0080" or not sign.isdecimal() else str(unicodedata.decimal(sign))
+
+
+def read(text: str, policy: Policy = DEFAULT) -> Value | Refused:
+    """The number that `text` states, exactly, or why it states none.
+
+    In `a = b` the last side is read; in `a ≈ b` the first is, for the other only rounds it. Two
+    different whole numbers called equal are two answers.
+    """
+    if len(text) > MAX_CHARACTERS:
+        return Refused(f"an answer of {len(text)} characters is no number")
+    if _PLAIN.match(text):
+        return Value(Fraction(int(text)))
+    cleaned = clean(text)
+    if not cleaned:
+        return Refused("it is empty", is_empty=True)
+    if _LISTED.search(cleaned):
+        return Refused("it is a list", is_several=True)
+    if _RELATION.search(cleaned):
+        return Refused("it is a relation or a list, not one number")
+    exact, *rounded = cleaned.split("≈")
+    value = _last_side(exact, policy)
+    for side in rounded:
+        value = _with_rounding(value, _last_side(side, policy))
+    return value
+
+
+def _last_side(text: str, policy: Policy) -> Value | Refused:
+    *others, last = text.split("=")
+    if any(_EQUATION.search(other) for other in others):
+        return Refused("it is an equation, not one number")
+    value = _side(last, policy)
+    if isinstance(value, Value) and value.form == "integer":
+        for other in others:
+            side = _side(other, policy)
+            if isinstance(side, Value) and side.form == "integer" and side.number != value.number:
+                return Refused("two different numbers are called equal", is_several=True)
+    return value
+
+
+def _with_rounding(exact: Value | Refused, rounded: Value | Refused) -> Value | Refused:
+    if isinstance(exact, Refused):
+        return rounded
+    if isinstance(rounded, Value) and exact.form == "integer" and rounded.number != exact.number:
+        return Refused("a whole number is said to be about another", is_several=True)
+    return exact
+
+
+def _side(text: str, policy: Policy) -> Value | Refused:
+    text = trimmed(text)
+    if _PLAIN.match(text):
+        return Value(Fraction(int(text)))
+    value = parse(
+        text,
+        decimal_comma=policy.decimal_comma,
+        percent=Fraction(1) if policy.percent == "unit" else Fraction(1, 100),
+        units=policy.units,
+    )
+    if isinstance(value, Refused):
+        return value
+    if value.is_worked and not policy.arithmetic:
+        return Refused("it is an expression that is not worked out", is_unworked=True)
+    if value.has_power and not policy.powers:
+        return Refused("it is a power that is not worked out", is_unworked=True)
+    return value
+
+
+def clean(text: str) -> str:
+    """The text without typesetting: math marks, spacing, wrappers, currency signs."""
+    text = plain_text(text).replace("\n", " ").replace("{,}", ",")
+    if "\\" in text:
+        text = _WRAPPED.sub(r" \1 ", text.replace(",\\,", ","))
+        text = _COMMAND.sub(_command, text)
+        text = _SHORT_BOTH.sub(r"\\frac{\1}{\2}", text)
+        text = _SHORT_TOP.sub(r"\\frac{\1}", text)
+        text = _SHORT_BOTTOM.sub(r"\1{\2}", text)
+    for sign in "$€£¥~":
+        text = text.replace(sign, " ")
+    text = _CROSS.sub("*", _PREFIX.sub("-", trimmed(text)))
+    return _GROUPED.sub(lambda match: match[0].replace(" ", ""), text)
+
+
+def _command(match: re.Match[str]) -> str:
+    if match[1] is None:
+        return _SYMBOLS.get(match[2], " ")
+    return _COMMANDS.get(match[1], f"\\{match[1]}")
+
+
+def trimmed(text: str) -> str:
+    """Without the marks of emphasis and the punctuation at the ends, and stray brackets."""
+    text = text.lstrip(_EMPHASIS).rstrip(_EMPHASIS + "\\").rstrip(_STOPS).rstrip(_EMPHASIS + "\\")
+    for opening, closing in ("()", "{}"):
+        if text.endswith(closing) and opening not in text:
+            text = text.rstrip(closing + " ")
+        if text.startswith(opening) and closing not in text:
+            text = text.lstrip(opening + " ")
+    return text
+
+
+def same(answer: Value, gold: Value, tolerance: Fraction) -> str | None:
+    """How the two are equal, in words; None where they differ.
+
+    Rationals are compared exactly. The tolerance |a − b| ≤ t·max(|a|, |b|), itself in exact
+    fractions, holds only where a side is a decimal and neither is a whole number, so that 42.000001
+    is not 42.
+    """
+    if answer.number == gold.number:
+        return "equal exactly"
+    if "decimal" not in (answer.form, gold.form):
+        return None
+    if answer.number.denominator == 1 or gold.number.denominator == 1:
+        return None
+    bound = tolerance * max(abs(answer.number), abs(gold.number))
+    if abs(answer.number - gold.number) <= bound:
+        return f"equal within a relative {float(tolerance):g}"
+    return None

@@ -1,0 +1,87 @@
+"""What stands around an answer and takes it back: negation, hedging, retraction, algebra."""
+
+from __future__ import annotations
+
+import re
+
+from evenodds.verifiers.extract import Mark
+
+_NOT = re.compile(
+    r"(?:\b(?:not|never|cannot|neither|nor|nicht|pas)|n['’]t|≠|\\neq?)"
+    r"(?:[ \t:=*$]|\\[(\[]|\b(?:be|been|equal|equals|to|the|a|an|number|value|exactly|simply|just"
+    r"|necessarily|actually|really|final|correct|right|answer|is|true|that|think|believe|say)\b){0,10}\Z",
+    re.IGNORECASE,
+)
+_WRONG_ANSWER = re.compile(
+    r"\b(?:wrong|incorrect|false|bad)\s{1,3}(?:final )?(?:answer|result|value)\b"
+    r"[\s:=*$]{0,4}(?:(?:is|was|would be)[\s:=*$]{0,4})?\Z",
+    re.IGNORECASE,
+)
+_DENIED = re.compile(
+    r"[\s$*).\\\]]{0,6}(?:is|was|would be|seems)\s"
+    r"(?:wrong|incorrect|false|not (?:right|correct|the))"
+    r"|[\s$*).\\\]]{0,6}(?:\?\s{0,2}no\b|is not\b)",
+    re.IGNORECASE,
+)
+_HEDGE_BEFORE = re.compile(
+    r"[0-9](?:[\s$*)}.°%]|\\[)\]%]){0,6}(?:[^\W\d_]{1,20}\s{1,2})?"
+    r"(?:\bor\b|\boder\b|\bou\b|或)\s{0,2}(?:maybe|perhaps|possibly|even|is it)?[\s$*(]{0,4}\Z"
+    r"|[0-9](?:[\s$*)}°%]|\\[)\]%]){0,4}(?:[^\W\d_]{1,20}\s{1,2}(?=and\b|und\b|et\b))?(?:,|;\s|/|&|\band\b|\bto\b|\bund\b|\bet\b)[\s$*(]{0,4}\Z",
+    re.IGNORECASE,
+)
+_HEDGE_AFTER = re.compile(
+    r"(?:[\s$*)}.]|\\[)\]%]){0,6}(?:[^\W\d_]{1,20}\s{1,2})?"
+    r"(?:,?\s{0,2}\bor\b|/|\boder\b|\bou\b)\s{0,2}(?:maybe|perhaps|possibly|even)?[\s$*(\\]{0,4}[-+]?[0-9]",
+    re.IGNORECASE,
+)
+_RETRACTED = re.compile(
+    r"\b(?:wait|actually|correction|scratch that|i was wrong|that is wrong|that's wrong|mistake"
+    r"|no,|sorry|on second thought|rather)",
+    re.IGNORECASE,
+)
+# `x > 42` is no answer of 42; `<b>42` and `=> 42` are
+_RELATED = re.compile(r"(?<!<)(?<!</)\b[a-zA-Z0-9]{1,3}[\s$)}]{0,3}(?:[<>]=?|[≤≥≠])[\s$({]{0,3}\Z")
+DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_BINARY = re.compile(r"\s{0,2}[-+*/^_]")
+
+
+def objection(text: str, mark: Mark) -> tuple[str, bool] | None:
+    """Why an answer does not stand, and whether for being one of several; None where it stands."""
+    before = text[max(0, mark.start - 90) : mark.start]
+    # a phrase may hold the denial itself, between its first word and its value
+    lead = text[mark.start : mark.end - len(mark.text)] if mark.how == "'answer is'" else ""
+    if DIRECTION.search(before + text[mark.start : mark.end + 20]):
+        return "direction marks reorder its characters", False
+    if _NOT.search(before + lead) or _WRONG_ANSWER.search(before + lead):
+        return "the answer is negated", False
+    after = text[mark.end : mark.end + 2_000]
+    if _DENIED.match(after):
+        return "the answer is taken back by what follows", False
+    if mark.how == "last number":
+        return _around_number(before, mark)
+    if _HEDGE_AFTER.match(after):
+        return "another answer is offered with it", True
+    retracted = _RETRACTED.search(after)
+    if retracted and re.search("[0-9]", after[retracted.end() :]):
+        return "another number follows a change of mind", True
+    return None
+
+
+def _around_number(before: str, mark: Mark) -> tuple[str, bool] | None:
+    if "=" not in mark.text and _HEDGE_BEFORE.search(before):
+        return "it is one of several numbers", True
+    if _RELATED.search(before):
+        return "it is the bound of a relation", False
+    if _BINARY.match(mark.text) and _is_operand(before, mark.text):
+        return "it is part of an expression", False
+    return None
+
+
+def _is_operand(before: str, text: str) -> bool:
+    """Whether a sign at the front of `text` joins it to what stands before, as in `n-1`."""
+    if text[0] in "-+" and len(text) > 1 and text[1] not in " " and not before[-1:].isalnum():
+        # `x -1` with a lone letter is algebra; `is -1` is a negative number
+        word = before.split()[-1:] or [""]
+        return len(word[0]) == 1 and word[0].isalpha()
+    before = before.rstrip(" ")
+    return bool(before) and before[-1] not in ":\n=,("

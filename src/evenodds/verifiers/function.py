@@ -1,0 +1,137 @@
+"""A person's own Python function as a verifier."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import math
+import sys
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from types import ModuleType
+from typing import cast
+
+from evenodds.domain import Completion, Problem, Status, Verdict
+from evenodds.errors import UsageError, nearest
+
+Judgement = float | bool | Verdict | None
+OwnFunction = Callable[[Problem, str], Judgement]
+Verifier = Callable[[Problem, Completion], Verdict]
+"""Judges one completion of a problem. It never raises: a failure is a verdict too."""
+
+
+def wrap(function: OwnFunction) -> Verifier:
+    """A verifier that calls `function(problem, text)` and never raises.
+
+    The function may return a number (1 or True is right, anything else is wrong and keeps its
+    score), a `Verdict`, or None when it could not judge. None, an exception, and a value that is
+    not a finite number give a verdict of status `error`, which counts neither as right nor wrong.
+    """
+
+    @wraps(function)
+    def verifier(problem: Problem, completion: Completion) -> Verdict:
+        try:
+            result = function(problem, completion.text)
+        except Exception as error:  # a person's code may raise anything; failure is data here
+            return _error(f"{type(error).__name__}: {error}")
+        return _verdict(result, completion)
+
+    return verifier
+
+
+def _verdict(result: object, completion: Completion) -> Verdict:
+    if isinstance(result, Verdict):
+        return _checked(result)
+    if result is None:
+        return _error("the function returned None: the answer could not be judged")
+    score = _number(result)
+    if score is None:
+        return _error(f"the function returned {_short(result)}, not a finite number")
+    status = Status.RIGHT if score == 1.0 else Status.WRONG
+    return Verdict(score, status, note="judged by a function", parts={"function": score})
+
+
+def _checked(verdict: Verdict) -> Verdict:
+    if _number(verdict.score) is None:
+        return _error(f"the function returned a verdict of score {_short(verdict.score)}")
+    return verdict
+
+
+def _number(value: object) -> float | None:
+    """The value as a finite float; numpy's scalars count, text does not."""
+    if isinstance(value, (str, bytes, bytearray)) or not hasattr(value, "__float__"):
+        return None
+    try:
+        score = float(cast(float, value))
+    except Exception:  # __float__ of a foreign type, such as an array of many values
+        return None
+    return score if math.isfinite(score) else None
+
+
+def _error(note: str) -> Verdict:
+    return Verdict(0.0, Status.ERROR, note=" ".join(note.split())[:300])
+
+
+def _short(value: object) -> str:
+    try:
+        return repr(value)[:80]
+    except Exception:  # a repr of a foreign type may raise as well
+        return f"a {type(value).__name__}"
+
+
+def load_function(name: str) -> OwnFunction:
+    """The function that `path/to/file.py:function` or `package.module:function` names.
+
+    Raises `UsageError` where the file or module is missing, cannot be imported, or holds no such
+    function.
+    """
+    place, _, attribute = name.rpartition(":")
+    if not place or not attribute:
+        raise UsageError(
+            f"no function is named by {name!r}. Write file.py:function or package.module:function."
+        )
+    module = _from_file(place) if place.endswith(".py") else _from_module(place)
+    found: object = getattr(module, attribute, None)
+    if found is None:
+        names = [key for key, value in vars(module).items() if inspect.isfunction(value)]
+        hint = nearest(attribute, names) if names else "It defines no functions."
+        raise UsageError(f"{place} has no function {attribute!r}. {hint}")
+    if not callable(found):
+        raise UsageError(
+            f"{name} is not a function. Got a {type(found).__name__}. Name a function in that file."
+        )
+    return cast(OwnFunction, found)
+
+
+def _from_file(place: str) -> ModuleType:
+    path = Path(place)
+    if not path.is_file():
+        raise UsageError(f"the file {place} does not exist. Check the path before the colon.")
+    spec = importlib.util.spec_from_file_location(f"evenodds_own_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise UsageError(f"the file {place} cannot be imported. Check that it is a Python file.")
+    module = importlib.util.module_from_spec(spec)
+    # registered before it runs, for dataclasses in the file look their own module up
+    sys.modules[spec.name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException as error:
+        del sys.modules[spec.name]
+        if not isinstance(error, (Exception, SystemExit)):
+            raise
+        raise _failed(place, error) from error
+    return module
+
+
+def _from_module(place: str) -> ModuleType:
+    try:
+        return importlib.import_module(place)
+    except (Exception, SystemExit) as error:
+        raise _failed(place, error) from error
+
+
+def _failed(place: str, error: BaseException) -> UsageError:
+    what = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+    return UsageError(f"{place} could not be imported. Got {what}. Mend it or name another.")

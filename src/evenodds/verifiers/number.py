@@ -1,0 +1,140 @@
+"""The `number` verifier: extract the final answer, make it canonical, compare exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from evenodds.domain import Completion, Problem, Status, Stop, Verdict
+from evenodds.verifiers.canonical import DEFAULT, Policy, clean, plain_text, read, same
+from evenodds.verifiers.context import objection
+from evenodds.verifiers.extract import DEFAULT_ORDER, POLICIES, Mark, boxes, joined
+from evenodds.verifiers.grammar import Refused, Value
+from evenodds.verifiers.reasoning import final_part
+
+
+@dataclass(frozen=True)
+class Found:
+    """A final answer as read: its text, how it was found, and its value or why it has none."""
+
+    text: str
+    how: str
+    value: Value | Refused
+    is_closed: bool
+
+
+def number(problem: Problem, completion: Completion) -> Verdict:
+    """Judges a numeric answer with the default policies. See `judge_number`."""
+    return judge_number(problem, completion)
+
+
+def judge_number(
+    problem: Problem,
+    completion: Completion,
+    policy: Policy = DEFAULT,
+    order: Sequence[str] = DEFAULT_ORDER,
+) -> Verdict:
+    """Pays 1 for the right number, found in the order given and compared exactly; else 0.
+
+    A completion that the budget cut has status `truncated`. It is paid only where the answer was
+    already explicit and complete, such as a closed box: the last number of a cut text may lack
+    digits. Several different final answers are not paid, nor is a negated one. Never raises.
+    """
+    gold = read_gold(problem.answer, policy)
+    if isinstance(gold, Refused):
+        return Verdict(0.0, Status.GOLD_UNREADABLE, note=f"the gold answer: {gold.note}")
+    final = final_part(completion.text, completion.prompt_tail)
+    if final is None:
+        return _unpaid(completion, Status.NO_ANSWER, None, "the reasoning was never closed")
+    found = find(plain_text(final), policy, order)
+    if found is None:
+        return _unpaid(completion, Status.NO_ANSWER, None, "no number was found")
+    if completion.stop is Stop.BUDGET and not found.is_closed:
+        return _unpaid(completion, Status.TRUNCATED, found, "cut before the answer was complete")
+    return _compared(problem, completion, found, gold, policy)
+
+
+def _compared(
+    problem: Problem, completion: Completion, found: Found, gold: Value, policy: Policy
+) -> Verdict:
+    if isinstance(found.value, Refused):
+        if found.value.is_unworked and _is_verbatim(found.text, problem.answer):
+            return _paid(completion, found, "written as the gold is")
+        return _unpaid(completion, _refusal(found.value), found, found.value.note)
+    how = same(found.value, gold, policy.tolerance)
+    if how is None:
+        return _unpaid(completion, Status.WRONG, found, "compared exactly, and different")
+    return _paid(completion, found, how)
+
+
+def _refusal(refused: Refused) -> Status:
+    if refused.is_several:
+        return Status.SEVERAL_ANSWERS
+    return Status.NO_ANSWER if refused.is_empty else Status.WRONG
+
+
+def _is_verbatim(text: str, gold: str) -> bool:
+    """Whether an answer that is not worked out repeats a gold that is not worked out either."""
+    return len(text) < 200 and "".join(clean(text).split()) == "".join(clean(gold).split())
+
+
+def _paid(completion: Completion, found: Found, how: str) -> Verdict:
+    status = Status.TRUNCATED if completion.stop is Stop.BUDGET else Status.RIGHT
+    return Verdict(1.0, status, found.text[:200], f"{found.how}; {how}")
+
+
+def _unpaid(completion: Completion, status: Status, found: Found | None, note: str) -> Verdict:
+    if completion.stop is Stop.BUDGET:
+        status = Status.TRUNCATED
+    text = found.text[:200] if found else None
+    return Verdict(0.0, status, text, f"{found.how}; {note}" if found else note)
+
+
+@lru_cache(maxsize=4096)
+def read_gold(text: str, policy: Policy = DEFAULT) -> Value | Refused:
+    """The gold as a number. Gold is trusted, so sums and products in it are worked out."""
+    text = text.strip()
+    marks = boxes(text)
+    if marks and marks[-1].is_closed:
+        text = marks[-1].text
+    head, separator, reduced = text.rpartition("####")
+    if separator and head.count("####") == 0:
+        text = reduced.strip()
+    return read(text, replace(policy, arithmetic=True))
+
+
+def find(text: str, policy: Policy = DEFAULT, order: Sequence[str] = DEFAULT_ORDER) -> Found | None:
+    """The final answer by the first policy of `order` whose mark is there; None if none is.
+
+    A `####` without a readable value is a heading, and leaves the word to the next policy.
+    """
+    for name in order:
+        marks = POLICIES[name](text)
+        if not marks:
+            continue
+        found = _found(text, marks, policy)
+        if not _is_heading(found):
+            return found
+    return None
+
+
+def _is_heading(found: Found) -> bool:
+    """Whether a `####` only heads a section: words stand behind it, not a value."""
+    return found.how == "####" and isinstance(found.value, Refused) and found.text[:1].isalpha()
+
+
+def _found(text: str, marks: Sequence[Mark], policy: Policy) -> Found:
+    last = marks[-1]
+    if not last.is_closed and last.how == "box":
+        return Found("", last.how, Refused("the last box is not closed", is_empty=True), False)
+    against = objection(text, last)
+    if against is not None:
+        refused = Refused(against[0], is_several=against[1])
+        return Found(last.text.strip(), last.how, refused, last.is_closed)
+    values = [read(mark.text.strip(), policy) for mark in joined(text, marks)]
+    numbers = {value.number for value in values if isinstance(value, Value)}
+    value = values[-1]
+    if len(numbers) > 1 and isinstance(value, Value):
+        value = Refused("different answers side by side", is_several=True)
+    return Found(last.text.strip(), last.how, value, last.is_closed and last.how != "last number")

@@ -1,0 +1,100 @@
+"""The comparison says what the two evaluations say, and nothing where they say nothing."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+from tests.report import synthetic
+
+from evenodds.report import compare
+from evenodds.report.comparison import overall_side, sides
+from evenodds.report.story import by_level, changes, headline, problems_sentence, sharpening
+
+
+def one_level(right: list[int], tries: int = 4, keys: str = "abcdefghijkl", **more: Any) -> Any:
+    problems = [
+        {"key": key, "tries": tries, "right": count, "greedy_right": None, **more}
+        for key, count in zip(keys, right, strict=False)
+    ]
+    return {"levels": [{"level": 0, "label": "only", "problems": problems}]}
+
+
+def test_means_and_gains_are_those_of_the_problems() -> None:
+    found = compare(one_level([0, 4, 2, 2]), one_level([4, 4, 2, 4]))
+    row = found.overall
+    assert (row.before.sampled.mean, row.after.sampled.mean) == (0.5, 0.875)
+    assert row.gain.mean == pytest.approx(0.375)
+    assert found.curves.ks == (1, 2, 4)
+    assert found.curves.before[0].mean == pytest.approx(0.5)
+    assert found.curves.after[2].mean == 1.0
+    assert (found.coverage.gained, found.coverage.lost, found.coverage.kept) == (1, 0, 3)
+    assert row.greedy_gain is None
+
+
+def test_problems_are_matched_by_key_and_the_rest_is_counted() -> None:
+    found = compare(one_level([0, 4, 0]), one_level([4, 0, 4], keys="bax"))
+    assert found.overall.problems == 2
+    assert found.overall.gain.mean == 0.0  # a: 0 -> 0, b: 4 -> 4
+    assert found.unmatched == 2
+
+
+def test_problems_that_nobody_judged_are_left_out() -> None:
+    base, final = one_level([0, 1]), one_level([4, 4])
+    base["levels"][0]["problems"][0]["tries"] = 0
+    found = compare(base, final)
+    assert found.overall.problems == 1
+    assert found.overall.before.sampled.mean == 0.25
+
+
+@pytest.mark.parametrize("final", [{"levels": []}, one_level([1], keys="z"), {}])
+def test_nothing_in_common_is_said_and_not_invented(final: Any) -> None:
+    found = compare(one_level([1, 2]), final)
+    assert found.overall.problems == 0
+    assert math.isnan(found.overall.gain.mean)
+    assert "nothing can be said" in headline(found)
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_a_run_that_learned_is_better_and_says_so_with_intervals() -> None:
+    found = compare(synthetic.evaluation(1.6, 1), synthetic.evaluation(5.0, 2))
+    assert not found.worse and len(found.better) >= 5
+    assert not found.overall.intervals_overlap
+    assert "do not overlap" in headline(found)
+    assert str(found.overall.after.sampled) in headline(found)
+    assert "worse at no level" in by_level(found)
+    assert "Greedy" in changes(found)[0]
+
+
+def test_what_got_worse_is_said_beside_what_got_better() -> None:
+    base, final = synthetic.evaluation(3.0, 1), synthetic.evaluation(6.0, 2)
+    for problem in final["levels"][0]["problems"]:
+        problem["right"] = 0
+    found = compare(base, final)
+    assert found.worse == ["1×1 digits"]
+    assert "; worse at 1×1 digits" in by_level(found)
+    assert f"{found.coverage.lost} only before it" in problems_sentence(found)
+    assert found.coverage.lost >= 30
+
+
+def test_no_change_is_no_evidence() -> None:
+    found = compare(synthetic.evaluation(3.0, 1), synthetic.evaluation(3.0, 1))
+    assert not found.better and not found.worse
+    assert by_level(found) == "No level shows evidence of a change."
+    assert sharpening(found.curves) is None
+
+
+def test_sharpening_is_called_by_its_name() -> None:
+    half = len("abcdefghijkl") // 2
+    found = compare(one_level([1] * 12), one_level([4] * half + [0] * half))
+    assert found.overall.gain.mean > 0
+    assert found.curves.gain[-1].high < 0
+    assert "sharpened" in (sharpening(found.curves) or "")
+
+
+def test_a_single_evaluation_has_its_own_rates() -> None:
+    record = synthetic.evaluation(3.0, 1)
+    assert [label for _, label, _, _ in sides(record)] == list(synthetic.LEVELS)
+    assert overall_side(record) == compare(record, record).overall.before

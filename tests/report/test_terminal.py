@@ -1,0 +1,164 @@
+"""The views: a picture of constant height in a terminal, plain lines elsewhere, never an error."""
+
+from __future__ import annotations
+
+import io
+import re
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+from tests.report import synthetic
+
+from evenodds.report import View, compare, make_view, safe
+from evenodds.report.live import RichView
+from evenodds.report.plain import PlainView
+from evenodds.report.text import duration, listed, one_line, short, sparkline
+
+CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+class Gone(io.StringIO):
+    """A terminal whose other end was closed."""
+
+    def write(self, text: str) -> int:
+        raise BrokenPipeError
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def play(view: View, clock: Clock | None = None, steps: int = 60, pause: float = 0.5) -> None:
+    """What a short run tells its view."""
+    view.start("a model learns", ["one", "two"], synthetic.LEVELS)
+    for done in (0, 1, 2):
+        view.phase("evaluating", done, 2)
+    for row in synthetic.metrics(steps):
+        if clock is not None:
+            clock.now += pause
+        elapsed = row["time/elapsed"]
+        sample = ("1*1=\n1\n3*4=\n", synthetic.HOSTILE, "wrong", "12")
+        view.step(row["step"], steps, elapsed, None, row, sample)
+    view.note("saved")
+    view.table(compare(synthetic.evaluation(1.6, 1), synthetic.evaluation(5.0, 2)))
+    view.close()
+    view.close()
+
+
+def test_plain_lines_are_few_and_hold_the_first_and_the_last_step() -> None:
+    stream, clock = io.StringIO(), Clock()
+    play(PlainView(stream, clock), clock)
+    lines = stream.getvalue().splitlines()
+    steps = [line for line in lines if line.startswith("step ")]
+    assert steps[0].startswith("step 1/60") and steps[-1].startswith("step 60/60")
+    assert len(steps) <= 8
+    assert "difficulty" in steps[-1] and "(3×2 digits)" in steps[-1]
+    assert "\x1b" not in stream.getvalue() and "\u202e" not in stream.getvalue()
+    assert lines[-1] == "Better at all 8 levels; worse at no level."
+
+
+def test_slow_steps_are_told_in_time_too() -> None:
+    stream, clock = io.StringIO(), Clock()
+    play(PlainView(stream, clock), clock, steps=6, pause=30.0)
+    assert sum(line.startswith("step ") for line in stream.getvalue().splitlines()) == 6
+
+
+def test_plain_lines_survive_a_narrow_encoding() -> None:
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding="ascii")
+    play(PlainView(stream))
+    assert b"step 60/60" in raw.getvalue()
+
+
+@pytest.mark.parametrize("view", [PlainView(Gone()), RichView(Gone())])
+def test_a_terminal_that_went_away_does_not_end_the_run(view: View) -> None:
+    play(view)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+def test_the_picture_keeps_its_height_and_fits(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    view = RichView(Terminal())
+    view.console.width = width
+    heights: set[int] = set()
+    for row in synthetic.metrics(50):
+        answer = "\n".join(["x" * (row["step"] * 7 % 90)] * (row["step"] % 9))
+        sample = ("3*4=\n", answer, "right", "12")
+        view.step(row["step"], None, row["time/elapsed"], 60.0, row, sample)
+        with view.console.capture() as captured:
+            view.console.print(view.picture())
+        lines = CODES.sub("", captured.get()).splitlines()
+        heights.add(len(lines))
+        assert max(map(cell_len, lines)) <= width
+    assert len(heights) == 1
+    view.close()
+
+
+def test_the_live_view_shows_verdict_level_and_only_its_own_codes() -> None:
+    stream = Terminal()
+    view = RichView(stream)
+    play(view)
+    text = CODES.sub("", stream.getvalue())
+    assert "✗ wrong" in text and "3×2 digits" in text and "tokens/s" in text and "saved" in text
+    assert "␛[31m" in text and not set(text) & {"\x1b", "\x00", "\u202e"}
+
+
+def test_metrics_may_be_missing_or_words() -> None:
+    for view in (PlainView(io.StringIO()), RichView(Terminal())):
+        row: dict[str, Any] = {"skipped": "every group agreed", "solve_rate": float("nan")}
+        view.step(1, None, 0.0, None, {}, None)
+        view.step(2, None, 1.0, 0.5, row, ("", "", "timeout", ""))
+        view.close()
+
+
+def test_the_view_fits_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NO_COLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    assert isinstance(make_view(io.StringIO()), PlainView)
+    assert isinstance(make_view(Terminal()), RichView)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert isinstance(make_view(Terminal()), PlainView)
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("TERM", "dumb")
+    assert isinstance(make_view(Terminal()), PlainView)
+
+
+def test_what_could_steer_a_terminal_is_made_visible() -> None:
+    assert safe("a\x1b[2J\r\x07\x7f\x9b") == "a␛[2J␍␇␡⟨U+009B⟩"
+    assert (
+        safe("\u202eabc\u2066\ufeff\ud800\u2028") == "⟨U+202E⟩abc⟨U+2066⟩⟨U+FEFF⟩⟨U+D800⟩⟨U+2028⟩"
+    )
+    assert safe("ok\n\té 漢 नि") == "ok\n\té 漢 नि"
+    assert one_line("a\nb", 3) == "a⏎b" and one_line("abcd", 3) == "ab…"
+
+
+def test_numbers_are_short() -> None:
+    found = [short(v) for v in (0.0, 0.01234, 1.5, 12.34, 456.7, 12345.6, float("nan"))]
+    assert found == ["0", "0.0123", "1.5", "12.3", "457", "12,346", "–"]
+    assert [duration(v) for v in (8, 107, 7390)] == ["8 s", "1:47", "2:03:10"]
+    assert [listed(v) for v in ([], ["a"], ["a", "b", "c"])] == ["", "a", "a, b and c"]
+
+
+def test_sparklines_hold_the_whole_history() -> None:
+    assert sparkline([0, 1], 8, 0, 1) == "▁█"
+    assert sparkline(list(range(800)), 8) == "▁▂▃▄▅▆▇█"
+    assert len(sparkline([0.5] * 100, 10)) == 10
+    assert sparkline([float("nan")], 5) == "" and sparkline([1.0], 0) == ""
+
+
+def test_looking_at_a_run_loads_no_torch() -> None:
+    code = "import sys, evenodds.report.html, evenodds.report.live; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

@@ -1,0 +1,78 @@
+"""Configuration: what is wrong is said in one line, and what is right comes back equal."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenodds.errors import UsageError
+from evenodds.run.config import Config, fields, make_config, merge, read_toml, to_toml
+
+
+def test_defaults_are_accepted_and_every_setting_is_described() -> None:
+    config = make_config({})
+    assert config.policy.name == "abacus"
+    assert all(info.description for info in fields().values())
+
+
+@pytest.mark.parametrize(
+    ("data", "parts"),
+    [
+        ({"run": {"seeed": 1}}, ["'run.seeed'", "Did you mean 'run.seed'"]),
+        ({"runn": {}}, ["'runn'", "Did you mean 'run'"]),
+        ({"run": {"seed": "x"}}, ["run.seed", "'x'", "integer"]),
+        ({"run": {"seed": -1}}, ["run.seed", "-1", "greater than or equal to 0"]),
+        ({"sampling": {"temperature": 0}}, ["sampling.temperature", "greater than 0"]),
+        ({"sampling": {"group_size": 1}}, ["sampling.group_size", "greater than or equal to 2"]),
+        ({"curriculum": {"kind": "spiral"}}, ["curriculum.kind", "'ladder', 'uniform' or 'fixed'"]),
+        ({"learner": {"learning_rate": float("nan")}}, ["learner.learning_rate"]),
+        ({"run": 3}, ["run", "3"]),
+    ],
+)
+def test_what_is_wrong_is_one_line_that_names_the_key(data, parts) -> None:
+    with pytest.raises(UsageError) as caught:
+        make_config(data)
+    message = str(caught.value)
+    assert "\n" not in message
+    for part in parts:
+        assert part in message
+
+
+def test_files_that_are_missing_or_no_toml_are_said(tmp_path) -> None:
+    with pytest.raises(UsageError, match="no config file"):
+        read_toml(tmp_path / "none.toml")
+    bad = tmp_path / "bad.toml"
+    bad.write_bytes(b"\xff\xfe")
+    with pytest.raises(UsageError, match="not readable TOML"):
+        read_toml(bad)
+    bad.write_text("[run\n")
+    with pytest.raises(UsageError, match="not readable TOML"):
+        read_toml(bad)
+
+
+def test_flags_lie_over_a_file() -> None:
+    data = merge({"run": {"seed": 1, "steps": 5}}, {"run.seed": "3", "policy.name": "p"})
+    config = make_config(data)
+    assert (config.run.seed, config.run.steps, config.policy.name) == (3, 5, "p")
+
+
+@given(st.text(), st.floats(0.001, 1e9), st.integers(0, 2**40))
+def test_toml_reads_back_equal(text, number, seed) -> None:
+    config = make_config(
+        {
+            "run": {"seed": seed, "max_time": number},
+            "policy": {"name": text.encode("utf-8", "ignore").decode()},
+            "curriculum": {"levels": [1, 2]},
+        }
+    )
+    assert make_config(tomllib.loads(to_toml(config))) == config
+
+
+def test_a_commented_file_names_every_setting_and_reads_back() -> None:
+    text = to_toml(Config(), comments=True)
+    assert make_config(tomllib.loads(text)) == Config()
+    for dotted in fields():
+        assert dotted.split(".")[1] in text

@@ -1,0 +1,96 @@
+"""Names in a run folder: nothing is written outside the root, whatever the name says."""
+
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from evenodds.errors import UsageError
+from evenodds.run import folder
+from evenodds.run.folder import RunFolder, fresh_name, require_space, run_name
+
+NOW = datetime(2030, 1, 2, 3, 4, 5)
+HOSTILE = [
+    *("", ".", "..", "a/b", "a\\b", "../a", "/etc", "a..b", "C:a", "~", "-rf", "--root", ".hidden"),
+    *("a b", "a\n", "a\0", "\x1b[31m", "\u202eabc", "é", "a\ud800", "x" * 101, "nul", "CON.txt"),
+    *("a.", "$(id)", "`id`", "a;b", "%2e%2e", "runs/../../x", "con", "<b>"),
+]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_name_is_refused_in_one_plain_line(name):
+    with pytest.raises(UsageError) as caught:
+        run_name(name)
+    text = str(caught.value)
+    assert text.isprintable() and text.isascii() and len(text) < 400
+    with pytest.raises(UsageError):
+        RunFolder.under(Path("runs"), name)
+
+
+@pytest.mark.parametrize("name", ["a", "my-run_1.2", "2030", "x" * 100, "console"])
+def test_an_ordinary_name_is_taken_as_it_is(name):
+    assert run_name(name) == name
+    assert RunFolder.under(Path("runs"), name).path == Path("runs") / name
+
+
+def test_a_fresh_name_says_task_policy_and_time(tmp_path):
+    assert fresh_name("multiplication", "abacus", NOW) == "multiplication-abacus-20300102-030405"
+    hub = fresh_name("mod:my task", "Qwen/Qwen3-0.6B-Base", NOW)
+    assert hub == "my-task-Qwen3-0-6B-Base-20300102-030405"
+    first = fresh_name("sums", "abacus", NOW, tmp_path)
+    (tmp_path / first).mkdir()
+    assert fresh_name("sums", "abacus", NOW, tmp_path) == f"{first}-2"
+
+
+@pytest.mark.parametrize("text", [*HOSTILE, "x" * 500, "..\\..", "/a/b/", "con", "é/é"])
+def test_a_fresh_name_is_always_a_good_one(text):
+    name = fresh_name(text, text, NOW)
+    assert run_name(name) == name
+
+
+def test_everything_in_a_run_has_its_place():
+    run = RunFolder(Path("runs/a"))
+    names = [
+        run.config,
+        run.metrics,
+        run.report,
+        run.rollouts(1),
+        run.checkpoints,
+        run.evaluation("before"),
+        run.model,
+        run.environment,
+        run.data,
+        run.checker,
+    ]
+    assert [path.relative_to("runs/a").as_posix() for path in names] == [
+        "config.toml",
+        "metrics.jsonl",
+        "report.html",
+        "rollouts/step-00001.parquet",
+        "checkpoints",
+        "evaluation/before.json",
+        "model",
+        "passports/environment.json",
+        "passports/data.json",
+        "passports/checker.json",
+    ]
+    assert run.rollouts(123456).name == "step-123456.parquet"
+    with pytest.raises(UsageError):
+        run.evaluation("../out")
+
+
+def test_too_little_disk_is_refused_before_anything_is_written(tmp_path, monkeypatch):
+    target = tmp_path / "runs" / "new"
+    require_space(target, 1)
+    with pytest.raises(UsageError) as caught:
+        require_space(target, 10**18)
+    text = str(caught.value)
+    assert str(target) in text and "1000000000.0 GB" in text and "\n" not in text
+    assert list(tmp_path.iterdir()) == []
+
+    def broken(path: Path) -> int:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(folder, "free_disk", broken)
+    with pytest.raises(UsageError, match="cannot see the disk"):
+        require_space(target, 1)

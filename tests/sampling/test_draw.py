@@ -1,0 +1,44 @@
+"""The draw is the distribution, whatever its size and shape."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evenodds.sampling.draw import draw
+
+
+@pytest.mark.parametrize("vocabulary", [3, 255, 256, 257, 1000])
+def test_frequencies_are_the_probabilities(vocabulary) -> None:
+    torch.manual_seed(0)
+    logits = torch.randn(vocabulary) * 2
+    points = (torch.arange(20_000) + 0.5) / 20_000
+    tokens, logprobs = draw(logits.expand(20_000, -1), points, 0.7)
+    expected = (logits / 0.7).softmax(-1)
+    found = torch.bincount(tokens, minlength=vocabulary) / 20_000
+    assert (found - expected).abs().max() < 1.1 / 20_000 + 1e-4
+    assert torch.allclose(logprobs.exp(), expected[tokens], atol=1e-6)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    point=st.sampled_from([0.0, 1e-7, 0.5, 1 - 2**-24]) | st.floats(0, 1 - 2**-24, width=32),
+    scale=st.sampled_from([0.0, 1.0, 30.0, 200.0]),
+)
+def test_a_token_without_mass_is_never_drawn(seed, point, scale) -> None:
+    rng = np.random.default_rng(seed)
+    logits = torch.from_numpy(rng.normal(size=(1, 600)) * scale).float()
+    logits[0, rng.integers(600, size=50)] = float("-inf")
+    tokens, logprobs = draw(logits, torch.tensor([point], dtype=torch.float32), 1.0)
+    assert 0 <= tokens.item() < 600
+    assert logprobs.item() > -110  # exp of less is 0 in fp32
+
+
+def test_temperature_zero_is_the_most_likely_token_with_certainty() -> None:
+    tokens, logprobs = draw(torch.tensor([[0.0, 3.0, 1.0]]), torch.tensor([0.0]), 0.0)
+    assert tokens.tolist() == [1]
+    assert logprobs.tolist() == [0.0]

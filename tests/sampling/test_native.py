@@ -1,0 +1,160 @@
+"""The native engine against the model's own forward, for every family that it claims."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import pytest
+import torch
+
+from evenodds.domain import Limits, Stop
+from evenodds.sampling.lean import LeanDecoder, supports
+from evenodds.sampling.modules import ModuleDecoder
+from evenodds.sampling.native import NativeSampler
+from tests.tiny import hf_logprobs, make_lora, make_policy
+
+PROMPTS = ["12*34=", "7*8=", "123*4567=", "9*9="] * 3
+LLAMA3 = {
+    "rope_type": "llama3",
+    "rope_theta": 10_000.0,
+    "factor": 4.0,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 8,
+}
+LEAN = {
+    "qwen3": ("qwen3", {}),
+    "qwen3, tied": ("qwen3", {"tie_word_embeddings": True}),
+    "qwen2, biases": ("qwen2", {}),
+    "llama": ("llama", {}),
+    "llama, one kv head": ("llama", {"num_key_value_heads": 1}),
+    "llama, attention bias": ("llama", {"attention_bias": True}),
+    "llama, scaled rope": ("llama", {"rope_parameters": LLAMA3}),
+}
+
+
+def worst_gap(policy, rollouts) -> float:
+    return max(
+        float(np.abs(hf_logprobs(policy.model, r.prompt_ids, r.ids) - r.logprobs).max())
+        for group in rollouts
+        for r in group
+    )
+
+
+@pytest.mark.parametrize("name", sorted(LEAN))
+def test_lean_logprobs_are_those_of_the_model(name) -> None:
+    family, changes = LEAN[name]
+    policy = make_policy(family, **changes)
+    sampler = NativeSampler(policy, max_rows=20)
+    assert isinstance(sampler.decoder, LeanDecoder)
+    assert worst_gap(policy, sampler.sample(PROMPTS, 4, Limits(30), 1)) < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("family", "changes"),
+    [("gpt2", {}), ("gemma2", {"sliding_window": 4}), ("llama", {"mlp_bias": True})],
+)
+def test_any_other_family_goes_through_its_own_modules(family, changes) -> None:
+    policy = make_policy(family, **changes)
+    sampler = NativeSampler(policy, max_rows=20)
+    assert isinstance(sampler.decoder, ModuleDecoder)
+    assert worst_gap(policy, sampler.sample(PROMPTS, 4, Limits(20), 1)) < 1e-5
+
+
+def test_a_warm_adapter_is_sampled_from_and_the_base_never_written() -> None:
+    policy = make_lora(make_policy("qwen3"))
+
+    def digest() -> str:
+        found = hashlib.sha256()
+        for name, value in policy.model.state_dict().items():
+            if "lora" not in name:
+                found.update(value.numpy().tobytes())
+        return found.hexdigest()
+
+    before = digest()
+    sampler = NativeSampler(policy)
+    for version in range(5):
+        sampler.load(None, version)
+    assert worst_gap(policy, sampler.sample(PROMPTS, 4, Limits(20), 1)) < 1e-5
+    assert digest() == before
+
+
+def test_load_reads_changed_weights() -> None:
+    policy = make_policy("qwen3")
+    sampler = NativeSampler(policy)
+    with torch.no_grad():
+        for parameter in policy.model.parameters():
+            parameter.add_(0.2 * torch.randn_like(parameter))
+    sampler.load(None, 1)
+    assert worst_gap(policy, sampler.sample(PROMPTS, 2, Limits(20), 1)) < 1e-5
+
+
+@pytest.mark.parametrize("family", ["qwen3", "gpt2"])
+def test_what_shares_a_batch_does_not_change_a_draw(family) -> None:
+    policy = make_policy(family)
+    found = [
+        [
+            r.ids.tolist()
+            for group in NativeSampler(policy, rows).sample(PROMPTS, 4, Limits(24), 5)
+            for r in group
+        ]
+        for rows in (4, 13, 48)
+    ]
+    assert found[0] == found[1] == found[2]
+
+
+def test_temperature_is_in_the_logprobs() -> None:
+    policy = make_policy("qwen3")
+    rollout = NativeSampler(policy).sample(["7*8="], 1, Limits(20, temperature=0.5), 3)[0][0]
+    row = torch.from_numpy(np.concatenate([rollout.prompt_ids, rollout.ids]))[None]
+    with torch.no_grad():
+        logprobs = (policy.model(input_ids=row).logits[0] / 0.5).log_softmax(-1)
+    at = np.arange(len(rollout.ids)) + len(rollout.prompt_ids) - 1
+    assert np.allclose(logprobs.numpy()[at, rollout.ids], rollout.logprobs, atol=1e-5)
+
+
+def test_every_stop_token_ends_and_is_kept() -> None:
+    policy = make_policy("qwen3")
+    stops = policy.codec.stop_ids | {policy.codec.tokenizer.convert_tokens_to_ids("7")}
+    object.__setattr__(policy.codec, "stop_ids", stops)
+    seen = set()
+    for group in NativeSampler(policy).sample(PROMPTS, 8, Limits(40), 2):
+        for rollout in group:
+            inside = [i for i in rollout.ids.tolist() if i in stops]
+            assert len(inside) == (rollout.stop is Stop.END_TOKEN)
+            if inside:
+                assert rollout.ids[-1] in stops
+                assert "7" not in rollout.text
+                seen.add(int(rollout.ids[-1]))
+    assert seen == stops
+
+
+def test_a_stop_string_cuts_the_text_and_not_the_ids() -> None:
+    limits = Limits(40, stop_strings=("3", "=4"))
+    stopped = 0
+    policy = make_policy("qwen3")
+    for group in NativeSampler(policy).sample(PROMPTS, 8, limits, 2):
+        for rollout in group:
+            assert "3" not in rollout.text
+            assert "=4" not in rollout.text
+            if rollout.stop is Stop.STOP_STRING:
+                stopped += 1
+                whole = policy.codec.decode(rollout.ids)
+                assert whole.startswith(rollout.text)
+                assert whole.removeprefix(rollout.text).startswith(("3", "=4"))
+    assert stopped > 10
+
+
+def test_the_end_token_may_equal_the_padding_token() -> None:
+    policy = make_policy("qwen3")
+    policy.codec.tokenizer.pad_token = policy.codec.tokenizer.eos_token
+    for group in NativeSampler(policy).sample(PROMPTS, 8, Limits(40), 2):
+        for rollout in group:
+            assert (rollout.ids[-1] == 1) == (rollout.stop is Stop.END_TOKEN)
+
+
+def test_a_sliding_window_is_not_decoded_leanly() -> None:
+    assert not supports(
+        make_policy("qwen2", use_sliding_window=True, max_window_layers=0, sliding_window=4)
+    )

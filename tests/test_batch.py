@@ -1,0 +1,89 @@
+"""What counts, what is a denominator, and how rows are laid out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from evenodds.batch import collate, lay_out
+from evenodds.domain import Extent, Group, Status, Stop, Verdict
+from evenodds.objectives import RECIPES, make_objective
+from tests.tiny import make_group, make_rollout
+
+DR_GRPO = RECIPES["dr_grpo"]
+
+
+def micro_batches(batch, budget=10_000, can_share=False):
+    return list(lay_out(batch, budget, pad_id=0, device=torch.device("cpu"), can_share=can_share))
+
+
+def test_the_extent_counts_only_what_is_in_the_loss() -> None:
+    batch = collate([make_group([1, 0], [2, 5]), make_group([0, 1, 1], [3, 1, 1])], DR_GRPO)
+    assert batch.extent == Extent(tokens=12, rollouts=5, max_tokens=64)
+    assert [answer.index for answer in batch.answers] == [0, 1, 2, 3, 4]
+
+
+def test_a_truncated_answer_keeps_its_score_in_the_mean_but_leaves_the_loss() -> None:
+    group = make_group([1, 0, 0], [2, 3, 4])
+    cut = make_rollout(4, stop=Stop.BUDGET)
+    group = Group(group.problem, [*group.rollouts[:2], cut], group.verdicts)
+    masked = collate([group], DR_GRPO)
+    assert masked.extent == Extent(5, 2, 64)
+    assert [a.advantage for a in masked.answers] == pytest.approx([2 / 3, -1 / 3])
+    scored = collate([group], make_objective(mask_truncated=False))
+    assert scored.extent == Extent(9, 3, 64)
+
+
+@pytest.mark.parametrize("status", [Status.TIMEOUT, Status.ERROR, Status.GOLD_UNREADABLE])
+def test_what_could_not_be_judged_leaves_mean_and_loss(status) -> None:
+    group = make_group([1, 0, 0], [2, 3, 4])
+    verdicts = [*group.verdicts[:2], Verdict(0.0, status)]
+    batch = collate([Group(group.problem, group.rollouts, verdicts)], DR_GRPO)
+    assert [a.advantage for a in batch.answers] == pytest.approx([0.5, -0.5])
+    assert batch.extent == Extent(5, 2, 64)
+
+
+def test_no_groups_make_an_empty_batch() -> None:
+    assert collate([], DR_GRPO).extent == Extent(0, 0, 0)
+
+
+def test_groups_are_groups_by_what_they_hold_not_by_position() -> None:
+    """p1 is always right and p2 never: no advantage anywhere, however the rows interleave."""
+    batch = collate(
+        [make_group([1] * 4, [2] * 4, "p1"), make_group([0] * 4, [2] * 4, "p2")], DR_GRPO
+    )
+    assert [a.advantage for a in batch.answers] == [0.0] * 8
+
+
+@pytest.mark.parametrize("can_share", [False, True])
+def test_every_answer_token_is_predicted_once_by_what_stands_before_it(can_share) -> None:
+    groups = [make_group([1, 0, 1, 0], [2, 5, 1, 3]), make_group([0, 1], [4, 2])]
+    batch = collate(groups, DR_GRPO)
+    seen = []
+    for micro in micro_batches(batch, 40, can_share):
+        seen += micro.index
+        assert micro.row.shape == micro.targets.shape == micro.old_logprobs.shape
+        first = torch.cat([torch.zeros(1, dtype=torch.long), micro.lengths.cumsum(0)[:-1]])
+        assert (micro.column[first] == 4).all()  # the prompt has five tokens
+        later = torch.ones(len(micro.column), dtype=torch.bool)
+        later[first] = False
+        at = (micro.row[later], micro.column[later])
+        assert torch.equal(micro.input_ids[at], micro.targets[later.roll(-1)])
+    assert sorted(seen) == list(range(6))
+
+
+def test_a_shared_row_shows_each_answer_the_prompt_and_itself_only() -> None:
+    batch = collate([make_group([1, 0, 1], [2, 2, 2])], DR_GRPO)
+    (micro,) = micro_batches(batch, can_share=True)
+    assert micro.mask is not None
+    sees = micro.mask[0, 0]
+    assert micro.positions[0].tolist() == [0, 1, 2, 3, 4, 5, 6, 5, 6, 5, 6]
+    assert sees[8].tolist() == [True] * 5 + [False] * 2 + [True] * 2 + [False] * 2
+
+
+def test_micro_batches_stay_within_their_budget() -> None:
+    rng = np.random.default_rng(0)
+    groups = [make_group([1, 0, 1, 0], rng.integers(1, 40, 4)) for _ in range(8)]
+    for micro in micro_batches(collate(groups, DR_GRPO), 90):
+        assert micro.input_ids.numel() <= 90

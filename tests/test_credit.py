@@ -1,0 +1,133 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from evenodds.credit import (
+    CREDITS,
+    centered,
+    leave_one_out,
+    mean_normalized,
+    standardized,
+    standardized_sample,
+)
+
+HALVES = np.array([1.0, 1.0, 0.0, 0.0])
+NAMES = sorted(CREDITS)
+# quarters are exact in binary, so that a shift of them loses nothing
+REWARDS = hnp.arrays(
+    np.float64, st.integers(1, 16), elements=st.integers(-8, 8).map(lambda n: n / 4)
+)
+
+
+def test_golden_halves():
+    assert centered(HALVES).tolist() == [0.5, 0.5, -0.5, -0.5]
+    assert standardized(HALVES).tolist() == [1, 1, -1, -1]
+    assert leave_one_out(HALVES) == pytest.approx([2 / 3, 2 / 3, -2 / 3, -2 / 3])
+    assert mean_normalized(HALVES).tolist() == [1, 1, -1, -1]
+
+
+def test_sample_deviation_and_floor_are_those_of_trl():
+    assert standardized_sample(HALVES) == pytest.approx(
+        np.array([0.5, 0.5, -0.5, -0.5]) / (math.sqrt(1 / 3) + 1e-4)
+    )
+
+
+@pytest.mark.parametrize("size", [2, 4, 8, 64])
+def test_one_success_is_worth_the_root_of_the_rest(size):
+    rewards = np.array([1.0] + [0.0] * (size - 1))
+    advantages = standardized(rewards)
+    assert advantages[0] == pytest.approx(math.sqrt(size - 1))
+    assert advantages[1:] == pytest.approx(-1 / math.sqrt(size - 1))
+
+
+@pytest.mark.parametrize(
+    ("p", "by_mean", "by_deviation"),
+    [
+        (0.01, 0.0173, 0.0517),
+        (0.05, 0.0831, 0.2349),
+        (0.1, 0.1575, 0.4190),
+        (0.25, 0.3281, 0.7598),
+        (0.5, 0.4375, 0.9278),
+    ],
+)
+def test_expected_size_of_an_advantage_at_eight_answers(p, by_mean, by_deviation):
+    def expected(credit):
+        return sum(
+            math.comb(8, right)
+            * p**right
+            * (1 - p) ** (8 - right)
+            * float(np.abs(credit(np.array([1.0] * right + [0.0] * (8 - right)))).mean())
+            for right in range(9)
+        )
+
+    assert expected(centered) == pytest.approx(by_mean, abs=5e-5)
+    assert expected(standardized) == pytest.approx(by_deviation, abs=5e-5)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("value", [0.0, 0.1, 0.7, 1.0, 1e6 / 3])
+@pytest.mark.parametrize("size", [1, 3, 7])
+def test_a_group_that_agrees_gets_exactly_zero(name, value, size):
+    # the mean of seven times 0.1 is not 0.1 in floats: divided by a spread of the same size it
+    # would be a large advantage
+    assert CREDITS[name](np.full(size, value)).tolist() == [0.0] * size
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_noise_is_no_signal(name):
+    assert not CREDITS[name](np.array([0.5, 0.5, 0.5, 0.5 + 1e-7])).any()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_empty_group_has_no_advantages(name):
+    assert CREDITS[name](np.zeros(0)).shape == (0,)
+
+
+def test_no_right_answer_has_no_mean_to_divide_by():
+    assert mean_normalized(np.array([1.0, -1.0])).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(rewards=REWARDS)
+def test_sums_to_zero(name, rewards):
+    advantages = CREDITS[name](rewards)
+    assert advantages.shape == rewards.shape
+    assert abs(advantages.sum()) <= 1e-12 * max(1.0, float(np.abs(advantages).max()))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(rewards=REWARDS, data=st.data())
+def test_follows_a_permutation(name, rewards, data):
+    order = np.array(data.draw(st.permutations(range(rewards.size))))
+    credit = CREDITS[name]
+    np.testing.assert_allclose(credit(rewards[order]), credit(rewards)[order], atol=1e-12)
+
+
+@pytest.mark.parametrize("name", sorted(set(NAMES) - {"mean_normalized"}))
+@given(rewards=REWARDS, shift=st.integers(-64, 64))
+def test_a_shift_of_all_rewards_changes_nothing(name, rewards, shift):
+    credit = CREDITS[name]
+    np.testing.assert_allclose(credit(rewards + shift), credit(rewards), atol=1e-12)
+
+
+@given(rewards=REWARDS, scale=st.sampled_from([0.25, 2.0, 64.0]))
+def test_scale_goes_through_centered_and_out_of_standardized(rewards, scale):
+    np.testing.assert_allclose(centered(scale * rewards), scale * centered(rewards), atol=1e-12)
+    np.testing.assert_allclose(standardized(scale * rewards), standardized(rewards), atol=1e-12)
+
+
+@given(rewards=REWARDS.filter(lambda rewards: rewards.size > 1))
+def test_leave_one_out_is_the_reward_less_the_mean_of_the_others(rewards):
+    others = (rewards.sum() - rewards) / (rewards.size - 1)
+    np.testing.assert_allclose(leave_one_out(rewards), rewards - others, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rewards_are_not_written(name):
+    rewards = HALVES.copy()
+    CREDITS[name](rewards)
+    assert rewards.tolist() == HALVES.tolist()

@@ -1,0 +1,52 @@
+"""Judges give one verdict a rollout, in order, whatever the verifier does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from evenodds.domain import Completion, Problem, Rollout, Status, Stop, Verdict
+from evenodds.judge import InlineJudge, Judge, ScriptedJudge
+from evenodds.verifiers import VERIFIERS
+
+PROBLEMS = [Problem("a", "6*7=", "42", "t"), Problem("b", "2*3=", "6", "t")]
+
+
+def rollout(text: str, stop: Stop = Stop.END_TOKEN) -> Rollout:
+    nothing = np.zeros(0, dtype=np.int64)
+    return Rollout(nothing, nothing, np.zeros(0, dtype=np.float32), stop, text)
+
+
+ROLLOUTS = [[rollout("42"), rollout("41")], [rollout("5"), rollout("6"), rollout("6", Stop.BUDGET)]]
+
+
+def test_inline_judge_keeps_the_shape_and_the_order() -> None:
+    judge: Judge = InlineJudge(VERIFIERS["number"])
+    verdicts = judge.judge(PROBLEMS, ROLLOUTS)
+    assert [[v.status for v in row] for row in verdicts] == [
+        [Status.RIGHT, Status.WRONG],
+        [Status.WRONG, Status.RIGHT, Status.TRUNCATED],
+    ]
+
+
+def test_an_exception_of_the_verifier_becomes_a_verdict() -> None:
+    def fails(problem: Problem, completion: Completion) -> Verdict:
+        raise RuntimeError("broken\nverifier")
+
+    verdicts = InlineJudge(fails).judge(PROBLEMS, ROLLOUTS)
+    assert {v.status for row in verdicts for v in row} == {Status.ERROR}
+    assert verdicts[0][0].note == "RuntimeError: broken verifier"
+
+
+def test_scripted_judge_pays_by_its_script() -> None:
+    timeout = Verdict(0.0, Status.TIMEOUT)
+    judge: Judge = ScriptedJudge({"b": [1.0, timeout]}, default=0.5)
+    verdicts = judge.judge(PROBLEMS, ROLLOUTS)
+    assert [v.score for v in verdicts[0]] == [0.5, 0.5]
+    assert [v.status for v in verdicts[1]] == [Status.RIGHT, Status.TIMEOUT, Status.RIGHT]
+
+
+@pytest.mark.parametrize("judge", [InlineJudge(VERIFIERS["text"]), ScriptedJudge({})])
+def test_problems_and_groups_must_pair_up(judge: Judge) -> None:
+    with pytest.raises(ValueError, match="zip"):
+        judge.judge(PROBLEMS, ROLLOUTS[:1])

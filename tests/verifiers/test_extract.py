@@ -1,0 +1,48 @@
+"""Each way to find an answer, by itself, and that each takes linear time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from evenodds.verifiers.extract import Mark, boxes, hashes, joined, last_number, phrases, tags
+
+
+@pytest.mark.parametrize(
+    ("extract", "text", "found"),
+    [
+        (boxes, "\\boxed{a{b}c} \\fbox{d}", ["a{b}c", "d"]),
+        (boxes, "\\boxed{\\{1\\}}", ["\\{1\\}"]),
+        (boxes, "a box", []),
+        (tags, "<answer>1</answer> <ANSWER>2", ["1", "2"]),
+        (hashes, "#### 1\n##### no\n#### 2 #### 3", ["1", "2", "3"]),
+        (phrases, "the answer is 1. The answer is: **2**. Yes", ["2**"]),
+        (phrases, "Answer: we think", []),
+        (last_number, "3*4=12;5+6=11", ["5+6=11"]),
+        (last_number, "no digits", []),
+    ],
+)
+def test_what_is_found(extract: Callable[[str], list[Mark]], text: str, found: list[str]) -> None:
+    assert [mark.text for mark in extract(text)] == found
+
+
+def test_marks_parted_by_connectors_are_one_answer() -> None:
+    text = "\\boxed{1}, so \\boxed{2} and \\boxed{3}"
+    assert [mark.text for mark in joined(text, boxes(text))] == ["2", "3"]
+
+
+@pytest.mark.parametrize("extract", [boxes, tags, hashes, phrases, last_number])
+@pytest.mark.parametrize("piece", ["\\boxed{", "<answer>", "####", "answer is ", "1 ", "{", "\\"])
+def test_ten_times_the_text_takes_no_more_than_about_ten_times_the_time(
+    extract: Callable[[str], list[Mark]], piece: str
+) -> None:
+    short, long = _seconds(extract, piece * 1_000), _seconds(extract, piece * 10_000)
+    assert long < 40 * short + 0.02
+
+
+def _seconds(extract: Callable[[str], list[Mark]], text: str) -> float:
+    started = time.process_time()
+    extract(text)
+    return time.process_time() - started

@@ -1,0 +1,95 @@
+"""A person's own function: how it is found, what it may return, and how its failures show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evenodds.domain import Completion, Problem, Status, Verdict
+from evenodds.errors import UsageError
+from evenodds.verifiers import VERIFIERS, find_verifier
+from evenodds.verifiers.function import wrap
+
+PROBLEM = Problem("key", "prompt", "42", "task")
+
+
+class Broken:
+    def __repr__(self) -> str:
+        raise RuntimeError("no repr")
+
+
+@pytest.mark.parametrize(
+    ("result", "score", "status"),
+    [
+        (1, 1.0, Status.RIGHT),
+        (True, 1.0, Status.RIGHT),
+        (0.25, 0.25, Status.WRONG),
+        (False, 0.0, Status.WRONG),
+        (-1.0, -1.0, Status.WRONG),
+        (np.float32(1), 1.0, Status.RIGHT),
+        (None, 0.0, Status.ERROR),
+        (float("nan"), 0.0, Status.ERROR),
+        (float("inf"), 0.0, Status.ERROR),
+        ("1", 0.0, Status.ERROR),
+        ([1.0], 0.0, Status.ERROR),
+        (np.ones(3), 0.0, Status.ERROR),
+        (Broken(), 0.0, Status.ERROR),
+        (Verdict(1.0, Status.RIGHT, note="mine"), 1.0, Status.RIGHT),
+        (Verdict(float("nan"), Status.RIGHT), 0.0, Status.ERROR),
+    ],
+)
+def test_what_a_function_may_return(result: object, score: float, status: Status) -> None:
+    verdict = wrap(lambda problem, text: result)(PROBLEM, Completion("42"))  # type: ignore[arg-type, return-value]
+    assert (verdict.score, verdict.status) == (score, status)
+    assert "\n" not in verdict.note
+
+
+def test_an_exception_is_a_verdict_of_one_line() -> None:
+    def fails(problem: Problem, text: str) -> float:
+        raise ValueError("first line\nsecond line")
+
+    verdict = wrap(fails)(PROBLEM, Completion("42"))
+    assert verdict.status is Status.ERROR
+    assert verdict.note == "ValueError: first line second line"
+
+
+def test_a_function_in_a_file_is_found(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("def judge(problem, text):\n    return text.strip() == problem.answer\n")
+    verifier = find_verifier(f"{file}:judge")
+    assert verifier(PROBLEM, Completion(" 42 ")).status is Status.RIGHT
+    assert verifier(PROBLEM, Completion("41")).status is Status.WRONG
+
+
+def test_a_function_in_a_module_is_found() -> None:
+    assert find_verifier("math:gcd")(PROBLEM, Completion("x")).status is Status.ERROR
+
+
+def test_registered_names_are_found() -> None:
+    assert find_verifier("number") is VERIFIERS["number"]
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "words"),
+    [
+        (None, "{file}:judge", "does not exist"),
+        ("1/0", "{file}:judge", "ZeroDivisionError"),
+        ("raise SystemExit(3)", "{file}:judge", "SystemExit"),
+        ("def judge(p, t): return 1", "{file}:juge", "Did you mean 'judge'?"),
+        ("x = 1", "{file}:judge", "defines no functions"),
+        ("judge = 3", "{file}:judge", "is not a function"),
+        ("", "{file}:", "file.py:function"),
+        ("", "no.such.module:judge", "could not be imported"),
+        ("", "numbr", "Did you mean 'number'?"),
+    ],
+)
+def test_errors_are_one_line(tmp_path: Path, content: str | None, name: str, words: str) -> None:
+    file = tmp_path / "mine.py"
+    if content is not None:
+        file.write_text(content)
+    with pytest.raises(UsageError) as caught:
+        find_verifier(name.format(file=file))
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
