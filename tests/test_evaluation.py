@@ -49,6 +49,7 @@ def test_the_record_is_plain_json_with_its_settings() -> None:
     assert record["settings"] == {
         "samples": 4,
         "problems": 5,
+        "levels": None,
         "greedy": True,
         "seed": 1234,
         "max_tokens": 20,

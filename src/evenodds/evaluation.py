@@ -17,6 +17,7 @@ from evenodds.tasks import Task
 @dataclass(frozen=True)
 class EvaluationSettings:
     """samples: answers a problem. problems: held-out problems a level. limits: of one answer.
+    levels: those that are measured; None is all.
 
     Equal settings give equal problems and seeds, whatever the policy.
     """
@@ -24,6 +25,7 @@ class EvaluationSettings:
     limits: Limits
     samples: int = 8
     problems: int = 40
+    levels: tuple[int, ...] | None = None
     greedy: bool = True
     seed: int = 1234
 
@@ -106,8 +108,9 @@ def evaluate(
     policy: str, sampler: Sampler, judge: Judge, task: Task, settings: EvaluationSettings
 ) -> Evaluation:
     """Sampled, and greedy if asked, answers to the first held-out problems of every level."""
-    chosen = [task.held_out(level)[: settings.problems] for level in range(len(task.levels))]
-    problems = [problem for level in chosen for problem in level]
+    wanted = settings.levels or range(len(task.levels))
+    chosen = {level: task.held_out(level)[: settings.problems] for level in wanted}
+    problems = [problem for held_out in chosen.values() for problem in held_out]
     limits = settings.limits
     groups = answer_all(problems, sampler, judge, settings.samples, limits, settings.seed)
     greedy: list[Group | None] = [None] * len(groups)
@@ -116,7 +119,7 @@ def evaluate(
         greedy = [*answer_all(problems, sampler, judge, 1, single, settings.seed)]
     levels: list[LevelResult] = []
     at = 0
-    for number, held_out in enumerate(chosen):
+    for number, held_out in chosen.items():
         here = slice(at, at + len(held_out))
         at += len(held_out)
         if not held_out:

@@ -15,6 +15,7 @@ from torch import nn
 from evenodds import diagnostics
 from evenodds.batch import Batch, MicroBatch, lay_out
 from evenodds.errors import RunError
+from evenodds.machine import usable_cores
 from evenodds.objectives import Objective
 from evenodds.policies import Policy
 
@@ -195,7 +196,7 @@ def _checkpoint_activations(model: Any) -> None:
     model.train()
 
 
-def prepare_process(threads: int) -> None:
-    """Before the first tensor: threads capped to usable cores, an allocator that can grow."""
-    os.environ.setdefault("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True")
-    torch.set_num_threads(threads)
+def prepare_process() -> None:
+    """Threads capped to usable cores; OMP_NUM_THREADS, where it is set, is what is wanted."""
+    if "OMP_NUM_THREADS" not in os.environ:
+        torch.set_num_threads(usable_cores())

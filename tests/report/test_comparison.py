@@ -65,7 +65,8 @@ def test_a_run_that_learned_is_better_and_says_so_with_intervals() -> None:
     assert "do not overlap" in headline(found)
     assert str(found.overall.after.sampled) in headline(found)
     assert "worse at no level" in by_level(found)
-    assert "Greedy" in changes(found)[0]
+    assert found.overall.gain.points() in changes(found)[0]
+    assert "Greedy" in changes(found)[1]
 
 
 def test_what_got_worse_is_said_beside_what_got_better() -> None:

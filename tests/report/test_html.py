@@ -106,7 +106,7 @@ def test_an_unfinished_run_claims_nothing(pages: dict[str, Path]) -> None:
 
 def test_it_says_how_to_repeat_and_to_go_on(pages: dict[str, Path]) -> None:
     shown = read(pages["learned"]).text
-    assert "evenodds train --resume " in shown and "--run.name learned-again" in shown
+    assert "evenodds train --resume " in shown and "--name learned-again" in shown
     for word in ("dr_grpo", "multiplication", "16 problems × 16 answers", "1:50", "Seed"):
         assert word in shown
 

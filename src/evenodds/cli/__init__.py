@@ -60,8 +60,10 @@ def _dispatch(arguments: list[str]) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code. Errors meant for a person take one line on stderr."""
+    from evenodds.machine import prepare_environment
     from evenodds.report.text import one_line
 
+    prepare_environment()
     try:
         return _dispatch(list(sys.argv[1:] if argv is None else argv))
     except EvenoddsError as error:

@@ -98,7 +98,7 @@ def add_settings(parser: Parser, without: tuple[str, ...] = ()) -> None:
 def _parsed(dotted: str, text: str) -> Any:
     if text.lower() in ("none", "null") and fields()[dotted].default is None:
         return None
-    if dotted == "curriculum.levels":
+    if dotted.endswith(".levels"):
         return [part.strip() for part in text.split(",")]
     return text
 

@@ -156,7 +156,8 @@ def _adapt(model: Any, options: PolicyOptions) -> Any:
         return get_peft_model(model, config)
 
 
-def _silence() -> None:
+def silence_transformers() -> None:
+    """No progress bars and no advice of the library: what matters is said by us."""
     from transformers.utils import logging
 
     logging.set_verbosity_error()
@@ -166,7 +167,7 @@ def _silence() -> None:
 def load_policy(options: PolicyOptions) -> Policy:
     """Load, place and adapt. Raises `UsageError` in one line for whatever is no usable model."""
     source = resolve(options.name)
-    _silence()
+    silence_transformers()
     adapter_folder = (Path(source) / "adapter_config.json").exists()
     if adapter_folder:
         return _load_adapter(Path(source), options)

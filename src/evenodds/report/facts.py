@@ -141,7 +141,7 @@ def commands(run: RunRecord) -> Facts:
     found += [
         (
             "Repeat it in a new folder",
-            f"evenodds train {config} --run.name {shlex.quote(run.name)}-again",
+            f"evenodds train {config} --name {shlex.quote(run.name)}-again",
         ),
         ("Go on where it stopped", f"evenodds train --resume {folder}"),
     ]

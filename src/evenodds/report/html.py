@@ -18,7 +18,7 @@ from evenodds.report.pictures import Picture, held_out_pictures, training_pictur
 from evenodds.report.record import RunRecord, read_run
 from evenodds.report.samples import sample_groups
 from evenodds.report.story import by_level, changes, headline, problems_sentence, sharpening
-from evenodds.report.text import safe, short
+from evenodds.report.text import safe
 
 TEMPLATE = "template.html.j2"
 
@@ -90,12 +90,12 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"short": _short, "safe_text": safe, "share": _share, "joined": _joined}
+    made.filters |= {"tokens": _tokens, "safe_text": safe, "share": _share, "joined": _joined}
     return made
 
 
-def _short(value: float | None) -> str:
-    return "–" if value is None else short(value)
+def _tokens(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1f}"
 
 
 def _share(value: float | None) -> str:
@@ -134,7 +134,8 @@ def _unfinished(run: RunRecord) -> str | None:
 
 
 def _notes(found: Comparison) -> list[str]:
-    notes = [by_level(found), *changes(found), problems_sentence(found), sharpening(found.curves)]
+    first, *others = [*changes(found), ""]
+    notes = [first, by_level(found), *others, problems_sentence(found), sharpening(found.curves)]
     if found.unmatched:
         notes.append(f"{found.unmatched} problems were judged on one side only and are left out.")
     return [note for note in notes if note]

@@ -64,7 +64,9 @@ def sharpening(curves: Curves) -> str | None:
 def changes(comparison: Comparison) -> list[str]:
     """Greedy accuracy, length and truncation: what a sampled accuracy does not show."""
     row = comparison.overall
-    found: list[str] = []
+    if not row.problems:
+        return []
+    found = [f"Paired by problem, that is a change of {row.gain.points()}: {row.verdict}."]
     if row.before.greedy and row.after.greedy and row.greedy_gain:
         found.append(
             f"Greedy (the likeliest answer only) it went from {row.before.greedy} to "

@@ -41,17 +41,22 @@ def task_of(config: Config) -> Task:
     )
 
 
+def checked_levels(levels: tuple[int, ...], key: str, task: Task) -> tuple[int, ...]:
+    """The levels themselves. Raises `UsageError` if the task does not have one of them."""
+    top = len(task.levels) - 1
+    for level in levels:
+        if not 0 <= level <= top:
+            raise UsageError(
+                f"{key} cannot hold {level}: {task.name} has levels 0 to {top}. "
+                "See `evenodds list tasks`."
+            )
+    return levels
+
+
 def _labels(config: Config, task: Task) -> list[str]:
     """The labels of the levels that `curriculum.levels` numbers from 0."""
     chosen = config.curriculum.levels or (round(config.curriculum.start),)
-    top = len(task.levels) - 1
-    for level in chosen:
-        if not 0 <= level <= top:
-            raise UsageError(
-                f"curriculum.levels cannot hold {level}: {task.name} has levels 0 to {top}. "
-                "See `evenodds list tasks`."
-            )
-    return [task.levels[level] for level in chosen]
+    return [task.levels[level] for level in checked_levels(chosen, "curriculum.levels", task)]
 
 
 def curriculum_of(config: Config, task: Task) -> Curriculum:
@@ -132,6 +137,7 @@ def evaluation_settings(config: Config, task: Task) -> EvaluationSettings:
         limits=Limits(config.sampling.max_tokens, 1.0, task.stop_strings),
         samples=section.samples,
         problems=section.problems,
+        levels=section.levels and checked_levels(section.levels, "evaluation.levels", task),
         greedy=section.greedy,
         seed=section.seed,
     )
@@ -148,4 +154,5 @@ class Plan:
 
 def plan_of(config: Config, task: Task | None = None) -> Plan:
     chosen = task or task_of(config)
+    checked_levels(config.evaluation.levels or (), "evaluation.levels", chosen)
     return Plan(config, chosen, curriculum_of(config, chosen))

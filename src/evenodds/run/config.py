@@ -133,6 +133,7 @@ class EvaluationSection(Section):
 
     samples: int = Field(8, ge=1, description="answers sampled for each problem")
     problems: int = Field(40, ge=1, description="held-out problems of a level")
+    levels: tuple[int, ...] | None = Field(None, description="levels, from 0; default: all")
     greedy: bool = Field(True, description="one greedy answer to each problem as well")
     seed: int = Field(1234, ge=0, description="the same before and after, never used in training")
 

@@ -57,11 +57,10 @@ def open_policy(name: str, over: dict[str, Any]) -> Opened:
     config = config_for(name, over)
     task = task_of(config)
     from evenodds.learner import prepare_process
-    from evenodds.machine import usable_cores
     from evenodds.policies.load import load_policy
     from evenodds.sampling.native import NativeSampler
 
-    prepare_process(usable_cores())
+    prepare_process()
     options = policy_options(config)
     if is_run(name):
         options = replace(options, name=str(model_folder(Path(name))))

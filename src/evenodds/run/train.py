@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evenodds.errors import UsageError
-from evenodds.machine import usable_cores
+from evenodds.machine import prepare_environment
 from evenodds.report import write_report
 from evenodds.report.comparison import Comparison, compare
 from evenodds.report.terminal import View, make_view
@@ -90,12 +90,13 @@ def train(
     clock = Clock(config.run.max_time if config.run.steps is None else None)
     folder = open_folder(config, datetime.now())
     plan = plan_of(config, task)
+    prepare_environment()
     objective = objective_of(config)  # from here on torch is there
     from evenodds.learner import prepare_process
     from evenodds.policies.load import load_policy
     from evenodds.run.session import Session
 
-    prepare_process(usable_cores())
+    prepare_process()
     shown = view or make_view(sys.stderr)
     policy = load_policy(policy_options(config))
     require_space(folder.path, _needed_bytes(policy))

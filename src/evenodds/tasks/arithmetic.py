@@ -189,11 +189,11 @@ def is_held_out(task: Arithmetic, a: int, b: int) -> bool:
 
 
 def draw(digits: Digits, rng: np.random.Generator) -> Pair:
-    """Two operands, each uniform over its digit length, in random order."""
+    """Two operands, each uniform over its digit length; the longer first, as on paper."""
     first, second = digits
     a = int(rng.integers(10 ** (first - 1), 10**first))
     b = int(rng.integers(10 ** (second - 1), 10**second))
-    return (b, a) if first != second and rng.random() < 0.5 else (a, b)
+    return a, b
 
 
 def number_of_pairs(digits: Digits) -> int:

@@ -17,7 +17,7 @@ from evenodds.domain import Message, Problem, Prompt
 from evenodds.errors import UsageError, nearest
 from evenodds.tasks.prompting import as_text, example_lines, user_message
 from evenodds.tasks.task import TaskOptions
-from evenodds.verifiers import Verifier, find_verifier
+from evenodds.verifiers import OwnFunction, Verifier, as_verifier
 
 PROMPT_COLUMNS = ("prompt", "question", "problem")
 ANSWER_COLUMNS = ("answer", "solution", "gold")
@@ -145,14 +145,15 @@ def _rank(problem: Problem, seed: int) -> bytes:
 
 def problems_task(
     problems: Iterable[Problem | tuple[str, str]],
-    verifier: str | Verifier = "number",
+    verifier: str | Verifier | OwnFunction = "number",
     *,
     name: str = "own",
     options: TaskOptions | None = None,
 ) -> DataTask:
     """A task from Python values: problems, or pairs of a prompt and its answer.
 
-    verifier: a name that `find_verifier` knows, or a verifier. The levels are the problems' own.
+    verifier: a name that `find_verifier` knows, or a function of your own (problem, text) -> score.
+    The levels are the problems' own.
     Raises `UsageError` with fewer than two distinct prompts at a level.
     """
     options = options or TaskOptions()
@@ -171,7 +172,7 @@ def _made(
     name: str,
     labels: tuple[str, ...],
     problems: tuple[Problem, ...],
-    verifier: str | Verifier,
+    verifier: str | Verifier | OwnFunction,
     options: TaskOptions,
     source: str,
 ) -> DataTask:
@@ -182,11 +183,8 @@ def _made(
                 f"{source}: too few problems at {label!r}. Got {len(distinct)} distinct prompts. "
                 "Give at least 2: one to train on and one to hold out."
             )
-    if isinstance(verifier, str):
-        judge, title = find_verifier(verifier), verifier
-    else:
-        judge, title = verifier, getattr(verifier, "__name__", "own verifier")
-    return DataTask(name, labels, problems, judge, title, options, source)
+    title = verifier if isinstance(verifier, str) else getattr(verifier, "__name__", "own verifier")
+    return DataTask(name, labels, problems, as_verifier(verifier), title, options, source)
 
 
 def _key(name: str, prompt: Prompt) -> str:

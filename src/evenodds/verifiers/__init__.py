@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from evenodds.errors import unknown
-from evenodds.verifiers.function import Verifier, load_function, wrap
+from evenodds.verifiers.function import OwnFunction, Verifier, load_function, wrap
 from evenodds.verifiers.number import number
 from evenodds.verifiers.text import text
 
@@ -24,4 +26,15 @@ def find_verifier(name: str) -> Verifier:
     return wrap(load_function(name))
 
 
-__all__ = ["VERIFIERS", "Verifier", "find_verifier"]
+def as_verifier(judge: str | Verifier | OwnFunction) -> Verifier:
+    """A verifier from its name, from a person's function (problem, text), or as it is.
+
+    Registered verifiers and those that `wrap` made take a `Completion` and stay as they are.
+    """
+    if isinstance(judge, str):
+        return find_verifier(judge)
+    is_verifier = judge in VERIFIERS.values() or hasattr(judge, "__wrapped__")
+    return cast(Verifier, judge) if is_verifier else wrap(cast(OwnFunction, judge))
+
+
+__all__ = ["VERIFIERS", "OwnFunction", "Verifier", "as_verifier", "find_verifier", "wrap"]

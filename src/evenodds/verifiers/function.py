@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import cast
 
-from evenodds.domain import Completion, Problem, Status, Verdict
+from evenodds.domain import Completion, Problem, Status, Stop, Verdict
 from evenodds.errors import UsageError, nearest
 
 Judgement = float | bool | Verdict | None
@@ -50,6 +50,8 @@ def _verdict(result: object, completion: Completion) -> Verdict:
     if score is None:
         return _error(f"the function returned {_short(result)}, not a finite number")
     status = Status.RIGHT if score == 1.0 else Status.WRONG
+    if completion.stop is Stop.BUDGET:  # an answer cut by the budget is not a finished one
+        status = Status.TRUNCATED
     return Verdict(score, status, note="judged by a function", parts={"function": score})
 
 
