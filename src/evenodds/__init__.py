@@ -1,3 +1,23 @@
-"""evenodds: teach a language model a skill that a program can check, and prove that it learned."""
+"""evenodds: teach a language model a skill that a program can check, and prove that it learned.
+
+From Python: `evenodds.train(problems, grade)`; from a shell: `evenodds train`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evenodds.run.api import train as train
 
 __version__ = "0.1.0"
+__all__ = ["__version__", "train"]
+
+
+def __getattr__(name: str) -> Any:
+    """`evenodds.train`, imported when it is asked for: importing the package costs nothing."""
+    if name == "train":
+        from evenodds.run.api import train
+
+        return train
+    raise AttributeError(f"module 'evenodds' has no attribute {name!r}")

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.curricula.simulated_learners import Source
 
 from evenodds.curricula.allocation import allocate, draw
+from tests.curricula.simulated_learners import Source
 
 WEIGHTS = st.lists(st.one_of(st.just(0.0), st.floats(0.01, 10)), min_size=1, max_size=12).filter(
     any

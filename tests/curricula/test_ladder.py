@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.curricula.simulated_learners import Learner, Source, follow, group, scored
 
 from evenodds.curricula import Ladder, load_curriculum, make_curriculum
 from evenodds.domain import Status, Verdict
 from evenodds.errors import UsageError
+from tests.curricula.simulated_learners import Learner, Source, follow, group, scored
 
 TASK = Source(8)
 TIMEOUT = Verdict(0.0, Status.TIMEOUT)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.curricula.simulated_learners import scored
 
 from evenodds.curricula.posterior import Posterior, Record, judged_shares
+from tests.curricula.simulated_learners import scored
 
 SHARES = st.lists(st.integers(0, 8).map(lambda right: right / 8), min_size=1, max_size=40)
 

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
-from tests.curricula.simulated_learners import Source, scored
 
 from evenodds.curricula import Fixed, Uniform, make_curriculum
 from evenodds.errors import UsageError
+from tests.curricula.simulated_learners import Source, scored
 
 TASK = Source(5)
 

@@ -7,11 +7,11 @@ import math
 from typing import Any
 
 import pytest
-from tests.report import synthetic
 
 from evenodds.report import compare
 from evenodds.report.comparison import overall_side, sides
 from evenodds.report.story import by_level, changes, headline, problems_sentence, sharpening
+from tests.report import synthetic
 
 
 def one_level(right: list[int], tries: int = 4, keys: str = "abcdefghijkl", **more: Any) -> Any:

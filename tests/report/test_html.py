@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.report import synthetic
 
 from evenodds.errors import UsageError
 from evenodds.report import compare, write_report
 from evenodds.report.samples import sample_groups
+from tests.report import synthetic
 
 VOID = {"meta", "br"}
 KINDS = {"learned": synthetic.learned, "unfinished": synthetic.unfinished,

@@ -7,12 +7,12 @@ import math
 import xml.etree.ElementTree as ET
 
 import pytest
-from tests.report import synthetic
 
 from evenodds.report.plots import Axes, Band, Group, Line, interval_plot, line_plot, share_plot
 from evenodds.report.series import Series, of_metric, smoothed, spread, thinned
 from evenodds.report.svg import apart, log_ticks, nice_ticks
 from evenodds.statistics import Estimate
+from tests.report import synthetic
 
 LENGTHS = [0, 1, 2, 3, 30, 5000]
 

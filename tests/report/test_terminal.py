@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 from rich.cells import cell_len
-from tests.report import synthetic
 
 from evenodds.report import View, compare, make_view, safe
 from evenodds.report.live import RichView
 from evenodds.report.plain import PlainView
 from evenodds.report.text import duration, listed, one_line, short, sparkline
+from tests.report import synthetic
 
 CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 

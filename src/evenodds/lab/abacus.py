@@ -13,6 +13,7 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ class Recipe:
     """
 
     seed: int = 0
-    steps: int = 850
+    steps: int = 900
     documents: int = 96
     head: float = 0.62
     sketch: float = 0.10
@@ -53,7 +54,7 @@ class Recipe:
 
 
 def backwards(number: int, width: int) -> str:
-    """The digits from the last to the first, filled up with zeros: carries then run to the right."""
+    """The digits from the last to the first, filled up with zeros: carries run to the right."""
     return str(number).zfill(width)[::-1]
 
 
@@ -150,7 +151,7 @@ def _chunks(documents: list[Document]) -> list[list[Document]]:
     """Three runs of like length, so that little padding is paid for."""
     ordered = sorted(documents, key=lambda document: len(document[0]) + len(document[1]))
     cuts = [0, int(0.45 * len(ordered)), int(0.8 * len(ordered)), len(ordered)]
-    return [ordered[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
+    return [ordered[a:b] for a, b in pairwise(cuts)]
 
 
 def _loss(model: Any, tokenizer: Any, documents: list[Document], tokens: int) -> Tensor:

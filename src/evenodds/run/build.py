@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from evenodds.curricula import Curriculum, make_curriculum
+from evenodds.curricula import Curriculum, Ladder, make_curriculum
 from evenodds.domain import Limits
 from evenodds.errors import UsageError
 from evenodds.run.config import Config
@@ -55,7 +56,7 @@ def checked_levels(levels: tuple[int, ...], key: str, task: Task) -> tuple[int, 
 
 def _labels(config: Config, task: Task) -> list[str]:
     """The labels of the levels that `curriculum.levels` numbers from 0."""
-    chosen = config.curriculum.levels or (round(config.curriculum.start),)
+    chosen = config.curriculum.levels or (round(config.curriculum.start or 0.0),)
     return [task.levels[level] for level in checked_levels(chosen, "curriculum.levels", task)]
 
 
@@ -63,16 +64,16 @@ def curriculum_of(config: Config, task: Task) -> Curriculum:
     """The curriculum at its start; settings of other kinds than the chosen one are left aside."""
     section = config.curriculum
     top = len(task.levels) - 1
-    if section.start > top:
+    start = section.start or 0.0
+    if start > top:
         raise UsageError(
-            f"curriculum.start cannot be {section.start:g}: {task.name} has levels 0 to {top}. "
-            "Lower it."
+            f"curriculum.start cannot be {start:g}: {task.name} has levels 0 to {top}. Lower it."
         )
     if section.kind == "ladder":
         return make_curriculum(
             "ladder",
             task,
-            difficulty=section.start,
+            difficulty=start,
             target=section.target,
             gain=section.gain,
             sharpness=section.sharpness,
@@ -118,7 +119,7 @@ def learner_options(config: Config, policy: Policy) -> LearnerOptions:
     from evenodds.learner import LearnerOptions
 
     section = config.learner.model_dump()
-    rate = section.pop("learning_rate") or (2e-4 if policy.is_adapter else 3e-4)
+    rate = section.pop("learning_rate") or (2e-4 if policy.is_adapter else 5e-4)
     budget = section.pop("micro_batch_tokens") or (2048 if policy.device.type == "cpu" else 8192)
     return LearnerOptions(learning_rate=rate, micro_batch_tokens=budget, **section)
 
@@ -141,6 +142,33 @@ def evaluation_settings(config: Config, task: Task) -> EvaluationSettings:
         greedy=section.greedy,
         seed=section.seed,
     )
+
+
+def even_odds(base: Mapping[str, Any], target: float) -> float:
+    """The difficulty at which the base's sampled solve rate falls to `target`, interpolated.
+
+    base: the record of an evaluation. Levels are taken in order up to the first that is harder
+    than the target; the answer lies between it and the one before.
+    """
+    before: tuple[float, float] | None = None
+    for level in base["levels"]:
+        tries = sum(problem["tries"] for problem in level["problems"])
+        rate = sum(problem["right"] for problem in level["problems"]) / max(1, tries)
+        if rate < target:
+            if before is None:
+                return float(level["level"])
+            number, higher = before
+            share = (higher - target) / (higher - rate)
+            return number + share * (level["level"] - number)
+        before = (float(level["level"]), rate)
+    return before[0] if before else 0.0
+
+
+def started(curriculum: Curriculum, config: Config, base: Mapping[str, Any]) -> Curriculum:
+    """The curriculum at its start: a ladder whose start is not set begins at even odds."""
+    if not isinstance(curriculum, Ladder) or config.curriculum.start is not None:
+        return curriculum
+    return replace(curriculum, difficulty=even_odds(base, config.curriculum.target))
 
 
 @dataclass(frozen=True)

@@ -105,8 +105,10 @@ class CurriculumSection(Section):
     target: float = Field(0.5, gt=0, lt=1, description="solve rate that the ladder holds")
     gain: float = Field(0.5, gt=0, description="largest move of the ladder, in levels a step")
     sharpness: float = Field(2.0, gt=0, description="how soon that move saturates")
-    start: float = Field(0.0, ge=0, description="difficulty that the ladder starts at")
-    review: float = Field(0.0, ge=0, le=0.9, description="share of problems from easier levels")
+    start: float | None = Field(
+        None, ge=0, description="first difficulty; default: where the base's solve rate is target"
+    )
+    review: float = Field(0.2, ge=0, le=0.9, description="share of problems from easier levels")
     levels: tuple[int, ...] | None = Field(None, description="the levels of 'fixed', from 0")
 
 
@@ -114,11 +116,11 @@ class LearnerSection(Section):
     """How the policy is changed."""
 
     learning_rate: float | None = Field(
-        None, gt=0, description="default: 3e-4 for all weights, 2e-4 for LoRA"
+        None, gt=0, description="default: 5e-4 for all weights, 2e-4 for LoRA"
     )
     warmup_steps: int = Field(5, ge=0, description="updates until the full learning rate")
     beta1: float = Field(0.9, ge=0, lt=1, description="AdamW")
-    beta2: float = Field(0.99, ge=0, lt=1, description="AdamW")
+    beta2: float = Field(0.98, ge=0, lt=1, description="AdamW")
     weight_decay: float = Field(0.0, ge=0, description="AdamW")
     max_grad_norm: float = Field(1.0, gt=0, description="gradients are clipped to this norm")
     micro_batch_tokens: int | None = Field(

@@ -70,16 +70,19 @@ def _statuses(groups: list[Group]) -> dict[str, float]:
 def step_metrics(before: State, after: State, report: StepReport) -> dict[str, Any]:
     """One line of metrics.jsonl without its clock fields. Names are explained in docs/metrics.md.
 
-    `difficulty` is the one that this step's problems were proposed at.
+    `difficulty` is the one that this step's problems were proposed at; `solve_rate` that of the
+    problems which steer the curriculum, `solve_rate/all` that of the whole batch.
     """
     groups = report.groups
     proposed = before.curriculum.metrics()
     rates = [g.right / int(g.judged.sum()) for g in groups if g.judged.any()]
+    every = float(np.mean(rates)) if rates else None
     metrics: dict[str, Any] = {
         "step": after.step,
         "policy_version": after.version,
         **_rewards(groups),
-        "solve_rate": float(np.mean(rates)) if rates else None,
+        "solve_rate": after.curriculum.metrics().get("solve_rate", every),
+        "solve_rate/all": every,
         "difficulty": proposed.get("difficulty"),
         **_triple(groups),
         **_by_level(groups),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +16,13 @@ from evenodds.objectives import Objective
 from evenodds.policies import Policy
 from evenodds.report.terminal import Sample, View
 from evenodds.run import checkpoint, durable
-from evenodds.run.build import Plan, evaluation_settings, learner_options, limits_of
+from evenodds.run.build import (
+    Plan,
+    evaluation_settings,
+    learner_options,
+    limits_of,
+    started,
+)
 from evenodds.run.folder import RunFolder
 from evenodds.run.records import rollout_rows, step_metrics
 from evenodds.run.stopping import Clock, Interrupts
@@ -58,10 +63,11 @@ class Session:
             objective=self.objective,
         )
 
-    def first_state(self) -> State:
-        return State(curriculum=self.plan.curriculum, seed=self.plan.config.run.seed)
+    def first_state(self, base: Mapping[str, Any]) -> State:
+        config = self.plan.config
+        return State(started(self.plan.curriculum, config, base), seed=config.run.seed)
 
-    def restore(self) -> State:
+    def restore(self, base: Mapping[str, Any]) -> State:
         """The state of the newest sound checkpoint, or the first state where there is none."""
         for parent in (self.folder.path, self.folder.checkpoints, self.folder.rollouts(0).parent):
             durable.recover(parent)
@@ -70,7 +76,7 @@ class Session:
             self.view.note(line)
         if not folders:
             self.writer.metrics.truncate_to(0)
-            return self.first_state()
+            return self.first_state(base)
         state, progress = checkpoint.load(folders[0], self.plan.task, self.learner, self.policy)
         self.clock.before = progress.elapsed
         self.writer.metrics.truncate_to(progress.metrics_length)
@@ -164,12 +170,3 @@ def sample_of(report: StepReport, prompts: list[str], step: int) -> Sample | Non
     answer = int(np.random.default_rng(step).integers(len(group.rollouts)))
     verdict = group.verdicts[answer]
     return prompts[place], group.rollouts[answer].text, str(verdict.status), group.problem.answer
-
-
-def remove_if_empty(folder: RunFolder, existed: bool) -> None:
-    """Leave nothing behind where a run ended before its first record."""
-    if not existed and not folder.metrics.exists():
-        shutil.rmtree(folder.path, ignore_errors=True)
-
-
-Maker = Callable[[], Policy]

@@ -137,7 +137,7 @@ def _run(session: Any, argv: Sequence[str]) -> Result:
         session.evaluation_seconds = base["seconds"]
     else:
         base = session.evaluate("base", "evaluating the base")
-    state = session.restore() if going_on else session.first_state()
+    state = session.restore(base) if going_on else session.first_state(base)
     state = session.loop(state)
     if session.interrupts.received:
         return _stopped(session, state.step)

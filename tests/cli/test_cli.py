@@ -1,0 +1,146 @@
+"""The command line in processes of its own: speed, exit codes, one line for a mistake."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from evenodds.cli import COMMANDS, main
+
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+
+
+def call(*arguments: str, cwd: Path | None = None, stdin: str = "") -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-m", "evenodds", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        input=stdin,
+        env=ENVIRONMENT,
+        timeout=50,
+        check=False,
+    )
+
+
+def test_help_lists_every_command_and_imports_no_torch() -> None:
+    code = (
+        "import sys, evenodds.cli as c; c.main(['--help']); c.main(['list', 'tasks']);"
+        "heavy = {'torch', 'transformers', 'pyarrow', 'rich'} & set(sys.modules);"
+        "assert not heavy, heavy"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert all(name in found.stdout for name in COMMANDS)
+
+
+def test_help_is_quick() -> None:
+    times = []
+    for _ in range(3):
+        started = time.monotonic()
+        assert call("--help").returncode == 0
+        times.append(time.monotonic() - started)
+    print(f"\nevenodds --help: {min(times):.2f} s")
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_every_command_has_help(command, capsys) -> None:
+    try:
+        assert main([command, "--help"]) == 0
+    except SystemExit as left:  # argparse prints its help and leaves
+        assert left.code == 0
+    assert "usage: evenodds" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["trian"], "Did you mean 'train'"),
+        (["train", "--seeed", "1"], "Did you mean '--seed'"),
+        (["train", "none.toml"], "no config file"),
+        (["train", "--seed", "x"], "run.seed"),
+        (["train", "--task", "multiplicaton"], "Did you mean 'multiplication'"),
+        (["train", "--resume", "nowhere"], "no run folder"),
+        (["train", "--curriculum.levels", "1,x"], "curriculum.levels"),
+        (["eval"], "required"),
+        (["eval", "./nowhere"], "no policy"),
+        (["list", "everything"], "unknown kind"),
+        (["report", "nowhere"], "no run folder"),
+        (["lab", "nothing"], "unknown experiment"),
+        (["sample", "abacus", "--count", "0"], "1 or more"),
+    ],
+)
+def test_a_mistake_is_one_line_on_stderr_and_exit_2(
+    arguments, words, capsys, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.count("\n") == 1
+    assert words in shown.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_dry_run_prints_a_config_that_reads_back(capsys, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["train", "--dry-run", "--seed", "7", "--objective", "dapo"]) == 0
+    (tmp_path / "c.toml").write_text(capsys.readouterr().out)
+    assert main(["train", "c.toml", "--dry-run"]) == 0
+    assert "seed = 7" in capsys.readouterr().out
+
+
+def test_sample_prints_a_json_line_an_answer() -> None:
+    found = call("sample", "abacus", "--level", "1", "--count", "2", "--answers", "3")
+    rows = [json.loads(line) for line in found.stdout.splitlines()]
+    assert len(rows) == 6
+    assert {row["status"] for row in rows} <= {"right", "wrong", "truncated", "no_answer"}
+    assert found.stderr == ""
+
+
+def test_chat_answers_a_line() -> None:
+    found = call("chat", "abacus", stdin="2*3=\n\n")
+    assert "6" in found.stdout
+    assert found.stderr == ""
+
+
+def test_eval_prints_a_table_and_json(tmp_path) -> None:
+    small = [
+        "--evaluation.problems",
+        "2",
+        "--evaluation.samples",
+        "2",
+        "--evaluation.levels",
+        "0,1",
+    ]
+    found = call("eval", "abacus", "--json", *small)
+    record = json.loads(found.stdout)
+    assert [level["level"] for level in record["levels"]] == [0, 1]
+    assert "2×1 digits" in call("eval", "abacus", *small).stdout
+
+
+def test_init_gives_a_task_that_trains(tmp_path) -> None:
+    assert call("init", "mine", cwd=tmp_path).returncode == 0
+    assert call("init", "mine", cwd=tmp_path).returncode == 2
+    small = ["--steps", "1", "--sampling.groups", "2", "--evaluation.samples", "2"]
+    found = call("train", "mine/evenodds.toml", "--name", "x", *small, cwd=tmp_path)
+    assert found.returncode == 0, found.stderr
+    assert (tmp_path / "runs" / "x" / "report.html").exists()
+    assert "x" in call("list", "runs", cwd=tmp_path).stdout
+
+
+def test_export_merges_an_adapter(tmp_path) -> None:
+    small = ["--steps", "1", "--sampling.groups", "2", "--evaluation.problems", "1"]
+    lora = ["--policy.adapter", "lora", "--policy.rank", "2", "--name", "x", *small]
+    assert call("train", *lora, cwd=tmp_path).returncode == 0
+    assert call("export", "runs/x", "plain", cwd=tmp_path).returncode == 0
+    from transformers import AutoModelForCausalLM
+
+    model = AutoModelForCausalLM.from_pretrained(tmp_path / "plain")
+    assert not any("lora" in name for name, _ in model.named_parameters())
+    assert call("export", "runs/x", "plain", cwd=tmp_path).returncode == 2

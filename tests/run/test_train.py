@@ -1,0 +1,283 @@
+"""The run end to end, small: what is written, how it is resumed, and how it is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pyarrow import parquet
+from safetensors.torch import load_file
+
+from evenodds.errors import UsageError
+from evenodds.report.plain import PlainView
+from evenodds.run.config import make_config, merge
+from evenodds.run.train import train
+from tests.tiny import make_policy
+
+SMALL = {
+    "sampling.groups": 6,
+    "sampling.group_size": 4,
+    "sampling.max_tokens": 24,
+    "evaluation.problems": 2,
+    "evaluation.samples": 2,
+    "run.steps": 4,
+    "run.save_every": 2,
+    "objective.mask_truncated": False,
+}
+
+
+class Quiet:
+    """A view that remembers its notes."""
+
+    def __init__(self, on_step=None) -> None:
+        self.notes: list[str] = []
+        self.on_step = on_step
+
+    def start(self, title, lines, levels=()) -> None: ...
+    def phase(self, name, done, total) -> None: ...
+    def step(self, step, *rest) -> None:
+        if self.on_step:
+            self.on_step(step)
+
+    def note(self, text) -> None:
+        self.notes.append(text)
+
+    def table(self, comparison) -> None: ...
+    def close(self) -> None: ...
+
+
+def config_in(root: Path, **over):
+    return make_config(merge({}, SMALL | {"run.root": str(root), "run.name": "r"} | over))
+
+
+def run(root: Path, view=None, **over):
+    changed = {key.replace("__", "."): value for key, value in over.items()}
+    return train(config_in(root, **changed), view=view or Quiet())
+
+
+def lines(folder: Path) -> list[dict]:
+    """metrics.jsonl without its clock fields."""
+    rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    return [{k: v for k, v in row.items() if not k.startswith("time/")} for row in rows]
+
+
+def weights(folder: Path) -> dict[str, np.ndarray]:
+    found = load_file(next(folder.glob("model/*.safetensors")))
+    return {name: value.float().numpy() for name, value in found.items()}
+
+
+def assert_equal_runs(one: Path, two: Path) -> None:
+    assert lines(one) == lines(two)
+    first, second = weights(one), weights(two)
+    assert first.keys() == second.keys()
+    for name, value in first.items():
+        assert np.array_equal(value, second[name]), name
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    return run(tmp_path_factory.mktemp("finished"))
+
+
+def test_a_run_leaves_all_its_records(finished) -> None:
+    folder = finished.folder
+    assert finished.steps == 4
+    for name in (
+        "config.toml",
+        "metrics.jsonl",
+        "report.html",
+        "summary.json",
+        "passports/data.json",
+        "passports/checker.json",
+        "passports/environment.json",
+        "evaluation/base.json",
+        "evaluation/final.json",
+        "rollouts/step-00004.parquet",
+        "checkpoints/step-000004/manifest.json",
+        "model/model.safetensors",
+    ):
+        assert (folder / name).stat().st_size > 0, name
+    rows = lines(folder)
+    assert [row["step"] for row in rows] == [1, 2, 3, 4]
+    assert all(row["ratio/max"] == pytest.approx(1, abs=1e-5) for row in rows if "ratio/max" in row)
+
+
+def test_the_model_folder_loads_as_an_ordinary_one(finished) -> None:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(finished.folder / "model")
+    model = AutoModelForCausalLM.from_pretrained(finished.folder / "model")
+    assert tokenizer.decode(tokenizer.encode("12*34=")) == "12*34="
+    assert model.config.model_type == "qwen3"
+
+
+def test_a_rollout_record_is_enough_to_recompute_its_loss(finished) -> None:
+    rows = parquet.read_table(finished.folder / "rollouts" / "step-00001.parquet").to_pylist()
+    assert len(rows) == 24
+    for row in rows:
+        assert len(row["logprobs"]) == len(row["completion_ids"])
+        group = [r for r in rows if r["group"] == row["group"]]
+        mean = np.mean([r["reward"] for r in group])
+        assert row["advantage"] == pytest.approx(row["reward"] - mean)
+        assert row["kept"] == (row["learner_logprobs"] is not None)
+        if row["kept"]:
+            assert np.allclose(row["learner_logprobs"], row["logprobs"], atol=1e-5)
+        else:
+            assert row["why"]
+
+
+def test_the_same_seed_gives_the_same_run(finished, tmp_path) -> None:
+    assert_equal_runs(finished.folder, run(tmp_path).folder)
+
+
+def test_another_seed_gives_another_run(finished, tmp_path) -> None:
+    assert lines(run(tmp_path, run__seed=1).folder) != lines(finished.folder)
+
+
+@pytest.mark.parametrize("stop_at", [1, 2, 3])
+def test_a_run_that_was_stopped_goes_on_bit_for_bit(finished, tmp_path, stop_at) -> None:
+    def stop(step: int) -> None:
+        if step == stop_at:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    stopped = run(tmp_path, view=Quiet(stop))
+    assert stopped.exit_code == 130
+    assert stopped.steps == stop_at
+    resumed = run(tmp_path)
+    assert resumed.exit_code == 0
+    assert_equal_runs(finished.folder, resumed.folder)
+
+
+def test_lora_goes_on_bit_for_bit_and_saves_an_adapter(tmp_path) -> None:
+    over = {"policy__adapter": "lora", "policy__rank": 4}
+    whole = run(tmp_path / "whole", **over)
+
+    def stop(step: int) -> None:
+        if step == 3:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    assert run(tmp_path / "parts", view=Quiet(stop), **over).exit_code == 143
+    parts = run(tmp_path / "parts", **over)
+    assert (parts.folder / "model" / "adapter_config.json").exists()
+    assert_equal_runs(whole.folder, parts.folder)
+
+
+def test_a_damaged_checkpoint_is_passed_over_with_a_word(tmp_path) -> None:
+    def stop(step: int) -> None:
+        if step == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    folder = run(tmp_path, view=Quiet(stop)).folder
+    target = folder / "checkpoints" / "step-000003" / "policy" / "model.safetensors"
+    data = bytearray(target.read_bytes())
+    data[-5] ^= 1
+    target.write_bytes(data)
+    view = Quiet()
+    assert run(tmp_path, view=view).steps == 4
+    assert any("damaged" in note for note in view.notes)
+    assert any("after step 2" in note for note in view.notes)
+
+
+def test_a_finished_run_may_be_given_more_steps(tmp_path) -> None:
+    run(tmp_path, run__steps=2)
+    more = run(tmp_path, run__steps=4)
+    assert [row["step"] for row in lines(more.folder)] == [1, 2, 3, 4]
+
+
+def test_another_configuration_in_the_same_folder_is_refused(finished) -> None:
+    before = sorted(finished.folder.rglob("*"))
+    with pytest.raises(UsageError, match=r"sampling\.groups was 6, now 5"):
+        run(finished.folder.parent, sampling__groups=5)
+    assert sorted(finished.folder.rglob("*")) == before
+
+
+def test_a_folder_that_is_no_run_is_refused(tmp_path) -> None:
+    (tmp_path / "r").mkdir()
+    (tmp_path / "r" / "thesis.tex").write_text("years of work")
+    with pytest.raises(UsageError, match="no run folder"):
+        run(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("over", "message"),
+    [
+        ({"policy__name": "./nowhere"}, "no policy './nowhere'"),
+        ({"policy__name": "abakus"}, "no policy 'abakus'"),
+        ({"task__name": "multiplicaton"}, "Did you mean 'multiplication'"),
+        ({"task__name": "data", "task__data": "none.jsonl"}, "none.jsonl"),
+        ({"task__verifier": "nobody.py:grade"}, "nobody.py"),
+        ({"objective__recipe": "grpoo"}, "Did you mean 'grpo'"),
+        ({"objective__credit": "whole"}, "unknown credit"),
+        ({"curriculum__start": 99}, "levels 0 to 9"),
+        ({"evaluation__levels": [12]}, "levels 0 to 9"),
+        ({"policy__device": "tpu"}, "unknown device"),
+        ({"run__name": "../escape"}, "cannot name a run"),
+        ({"policy__name": "abacus", "task__style": "chat"}, "no chat template"),
+    ],
+)
+def test_what_cannot_be_used_is_said_before_anything_is_written(tmp_path, over, message) -> None:
+    with pytest.raises(UsageError, match=message) as caught:
+        run(tmp_path, **over)
+    assert "\n" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_no_model_and_one_without_a_tokenizer_are_said(tmp_path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UsageError, match="no model folder"):
+        run(tmp_path / "runs", policy__name=str(tmp_path / "empty"))
+    policy = make_policy("qwen3")
+    policy.model.save_pretrained(tmp_path / "bare")
+    with pytest.raises(UsageError, match="no usable tokenizer"):
+        run(tmp_path / "runs", policy__name=str(tmp_path / "bare"), task__style="bare")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_full_disk_is_said_before_anything_is_written(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("evenodds.run.folder.free_disk", lambda path: 1000)
+    with pytest.raises(UsageError, match="too little disk"):
+        run(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_task_of_ones_own_needs_no_file(tmp_path) -> None:
+    from evenodds.tasks import problems_task
+
+    task = problems_task(
+        [(f"{a}*{b}=", str(a * b)) for a in range(2, 9) for b in range(2, 9)],
+        lambda problem, text: len(text) / 10,
+    )
+    config = config_in(tmp_path, **{"curriculum.kind": "uniform"})
+    assert train(config, task=task, view=Quiet()).steps == 4
+
+
+def test_training_works_outside_the_main_thread(tmp_path) -> None:
+    found = []
+    thread = threading.Thread(target=lambda: found.append(run(tmp_path, run__steps=1)))
+    thread.start()
+    thread.join()
+    assert found[0].steps == 1
+
+
+def test_time_ends_a_run_without_steps(tmp_path) -> None:
+    started = time.monotonic()
+    result = run(tmp_path, run__steps=None, run__max_time=9.0)
+    assert time.monotonic() - started < 14
+    assert result.steps >= 1
+    assert result.exit_code == 0
+
+
+def test_plain_lines_are_what_a_pipe_gets(tmp_path, capsys) -> None:
+    import sys
+
+    run(tmp_path, view=PlainView(sys.stderr), run__steps=1)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "\x1b" not in shown.err
+    assert "Held-out sampled accuracy" in shown.err
