@@ -9,7 +9,7 @@ from jaxtyping import install_import_hook
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 install_import_hook(
-    ["evenodds.objectives", "evenodds.batch", "evenodds.diagnostics", "evenodds.policies.head"],
+    ["evenodds.objectives", "evenodds.batch", "evenodds.diagnostics", "evenodds.policies.policy"],
     "beartype.beartype",
 )
 

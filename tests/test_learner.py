@@ -11,7 +11,7 @@ from evenodds.domain import Group, Limits, Problem, Status, Verdict
 from evenodds.errors import RunError
 from evenodds.learner import LearnerOptions, TorchLearner
 from evenodds.objectives import RECIPES, make_objective
-from evenodds.policies import head
+from evenodds.policies import policy as policies
 from evenodds.sampling.native import NativeSampler
 from tests.tiny import make_lora, make_policy
 
@@ -71,7 +71,7 @@ POLICIES = {
 @pytest.mark.parametrize("name", sorted(POLICIES))
 @pytest.mark.parametrize("budget", [40, 10_000])
 def test_gradients_are_those_of_the_plain_formula(name, budget, monkeypatch) -> None:
-    monkeypatch.setattr(head, "CHUNK_VALUES", 18 * 7)  # several chunks, the last one short
+    monkeypatch.setattr(policies, "CHUNK_VALUES", 18 * 7)  # several chunks, the last one short
     policy = POLICIES[name]()
     groups = sampled(policy)
     objective = RECIPES["dr_grpo"]

@@ -176,3 +176,8 @@ class Extent:
     tokens: int
     rollouts: int
     max_tokens: int
+
+
+def rollout_seed(seed: int, prompt: int, answer: int) -> int:
+    """A seed of its own for each rollout, so that what shares a batch changes no draw."""
+    return int(np.random.SeedSequence([seed, prompt, answer]).generate_state(1, np.uint64)[0] >> 1)

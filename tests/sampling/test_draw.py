@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenodds.sampling.draw import draw
+from evenodds.sampling.native import draw
 
 
 @pytest.mark.parametrize("vocabulary", [3, 255, 256, 257, 1000])

@@ -104,8 +104,6 @@ def test_one_training_step_runs_through_few_files() -> None:
     finally:
         sys.setprofile(None)
     assert report.update is not None
-    algorithm = {
-        name for name in seen if not name.startswith(("/tasks", "/verifiers", "/curricula"))
-    }
+    algorithm = {n for n in seen if not n.startswith(("/tasks", "/verifiers", "/curricula"))}
     print(f"\n{len(seen)} files in all, {len(algorithm)} of the algorithm: {sorted(seen)}")
     assert len(algorithm) <= 15

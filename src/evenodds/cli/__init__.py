@@ -9,17 +9,17 @@ from importlib import import_module
 from evenodds import __version__
 from evenodds.errors import EvenoddsError, unknown
 
-# command -> (module, one line for `evenodds --help`); modules are imported when they are asked for
-COMMANDS: dict[str, tuple[str, str]] = {
-    "train": ("train", "teach a policy, and measure before and after"),
-    "sample": ("sample", "generate and judge, without learning"),
-    "eval": ("eval", "measure a policy or a run on held-out problems"),
-    "chat": ("chat", "talk to a policy"),
-    "report": ("report", "write a run's report again"),
-    "export": ("export", "a run's model as a plain folder, adapter merged"),
-    "list": ("list", "tasks, verifiers, objectives, curricula, runs"),
-    "init": ("init", "a commented config and a task of your own to start from"),
-    "lab": ("lab", "make the bundled model again: lab pretrain-abacus"),
+# command -> its line in `evenodds --help`; its module is imported when it is asked for
+COMMANDS: dict[str, str] = {
+    "train": "teach a policy, and measure before and after",
+    "sample": "generate and judge, without learning",
+    "eval": "measure a policy or a run on held-out problems",
+    "chat": "talk to a policy",
+    "report": "write a run's report again",
+    "export": "a run's model as a plain folder, adapter merged",
+    "list": "tasks, verifiers, objectives, curricula, runs",
+    "init": "a commented config and a task of your own to start from",
+    "lab": "make the bundled model again: lab pretrain-abacus",
 }
 
 HELP = f"""evenodds {__version__}: teach a language model a skill that a program can check.
@@ -38,14 +38,14 @@ exit codes: 0 fine, 1 a run failed, 2 wrong usage, 3 a quality gate said no, 130
 
 
 def _help() -> str:
-    lines = [f"  {name:<9} {line}" for name, (_, line) in COMMANDS.items()]
+    lines = [f"  {name:<9} {line}" for name, line in COMMANDS.items()]
     return HELP.format(commands="\n".join(lines))
 
 
 def _command(name: str) -> Callable[[list[str]], int]:
     if name not in COMMANDS:
         raise unknown("command", name, COMMANDS)
-    return import_module(f"evenodds.cli.{COMMANDS[name][0]}").main
+    return import_module(f"evenodds.cli.commands.{name}").main
 
 
 def _dispatch(arguments: list[str]) -> int:

@@ -182,5 +182,6 @@ class Plan:
 
 def plan_of(config: Config, task: Task | None = None) -> Plan:
     chosen = task or task_of(config)
+    _ = chosen.verifier  # a person's own function is loaded now: it may be missing
     checked_levels(config.evaluation.levels or (), "evaluation.levels", chosen)
     return Plan(config, chosen, curriculum_of(config, chosen))

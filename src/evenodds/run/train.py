@@ -99,6 +99,7 @@ def train(
     prepare_process()
     shown = view or make_view(sys.stderr)
     policy = load_policy(policy_options(config))
+    check_fit(policy, plan)
     require_space(folder.path, _needed_bytes(policy))
     with Interrupts() as interrupts, RunLock(folder.path):
         session = Session(plan, policy, objective, folder, shown, clock, interrupts)
@@ -106,6 +107,19 @@ def train(
             return _run(session, argv)
         finally:
             shown.close()
+
+
+def check_fit(policy: Any, plan: Plan) -> None:
+    """Raise `UsageError` where the task's prompts do not fit the policy: template, or length."""
+    prompts = [plan.task.held_out(level)[0].prompt for level in range(len(plan.task.levels))]
+    longest = max(policy.codec.encode(prompt).size for prompt in prompts)
+    room = getattr(policy.model.config, "max_position_embeddings", None)
+    budget = plan.config.sampling.max_tokens
+    if room is not None and longest + budget > room:
+        raise UsageError(
+            f"{policy.name!r} reads {room} tokens at most, but a prompt of {longest} and "
+            f"sampling.max_tokens of {budget} were asked for. Lower max_tokens."
+        )
 
 
 def _title(plan: Plan, session: Any) -> tuple[str, list[str]]:

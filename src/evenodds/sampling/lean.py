@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from evenodds.policies import Policy
-from evenodds.policies.head import Head
+from evenodds.policies.policy import Head
 
 STEP = 16  # columns that slots grow by
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from evenodds.domain import Limits, Prompt, Rollout, Stop
+from evenodds.domain import Limits, Prompt, Rollout, Stop, rollout_seed
 
 Script = Callable[[Prompt, np.random.Generator], str]
 
@@ -48,8 +48,3 @@ class ScriptedSampler:
             limits=limits,
             prompt_tail=shown[-64:],
         )
-
-
-def rollout_seed(seed: int, prompt: int, answer: int) -> int:
-    """A seed of its own for each rollout, so that what shares a batch changes no draw."""
-    return int(np.random.SeedSequence([seed, prompt, answer]).generate_state(1, np.uint64)[0] >> 1)

@@ -1,0 +1,1 @@
+"""One module a command, each with a `main(arguments)` that returns the exit code."""
