@@ -66,14 +66,14 @@ def make_policy(family: str = "qwen3", seed: int = 0, **changes: Any) -> Policy:
     return Policy(model, codec, f"tiny-{family}", torch.device("cpu"))
 
 
-def make_lora(policy: Policy, rank: int = 4, warm: bool = True) -> Policy:
+def make_lora(
+    policy: Policy, rank: int = 4, warm: bool = True, targets: str | list[str] = "all-linear"
+) -> Policy:
     """The policy with an adapter; a warm one differs from the base."""
     from peft import LoraConfig, get_peft_model
 
     torch.manual_seed(1)
-    config = LoraConfig(
-        r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM"
-    )
+    config = LoraConfig(r=rank, lora_alpha=2 * rank, target_modules=targets, task_type="CAUSAL_LM")
     wrapper = get_peft_model(policy.model, config)
     if warm:
         with torch.no_grad():

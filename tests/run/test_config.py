@@ -53,6 +53,12 @@ def test_files_that_are_missing_or_no_toml_are_said(tmp_path) -> None:
         read_toml(bad)
 
 
+def test_where_no_end_is_named_there_is_the_demonstrations() -> None:
+    assert (make_config({}).run.steps, make_config({}).run.max_time) == (150, 115.0)
+    assert make_config({"run": {"steps": 9}}).run.max_time is None
+    assert make_config({"run": {"max_time": 9}}).run.steps is None
+
+
 def test_flags_lie_over_a_file() -> None:
     data = merge({"run": {"seed": 1, "steps": 5}}, {"run.seed": "3", "policy.name": "p"})
     config = make_config(data)
@@ -73,6 +79,6 @@ def test_toml_reads_back_equal(text, number, seed) -> None:
 
 def test_a_commented_file_names_every_setting_and_reads_back() -> None:
     text = to_toml(Config(), comments=True)
-    assert make_config(tomllib.loads(text)) == Config()
+    assert make_config(tomllib.loads(text)) == make_config({})
     for dotted in fields():
         assert dotted.split(".")[1] in text

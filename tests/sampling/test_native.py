@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from evenodds.domain import Limits, Stop
-from evenodds.sampling.lean import LeanDecoder, supports
+from evenodds.sampling.lean import LeanDecoder, common_prefix, supports
 from evenodds.sampling.modules import ModuleDecoder
 from evenodds.sampling.native import NativeSampler
 from tests.tiny import hf_logprobs, make_lora, make_policy
@@ -78,6 +78,49 @@ def test_a_warm_adapter_is_sampled_from_and_the_base_never_written() -> None:
         sampler.load(None, version)
     assert worst_gap(policy, sampler.sample(PROMPTS, 4, Limits(20), 1)) < 1e-5
     assert digest() == before
+
+
+def test_an_adapter_on_some_layers_only_is_sampled_from() -> None:
+    policy = make_lora(make_policy("llama"), targets=["q_proj", "v_proj", "down_proj"])
+    sampler = NativeSampler(policy)
+    assert worst_gap(policy, sampler.sample(PROMPTS, 4, Limits(20), 1)) < 1e-5
+
+
+def test_a_small_change_of_a_bfloat16_policy_reaches_the_sampler() -> None:
+    """Added into bfloat16 weights it would be rounded away; the gap must not grow with it."""
+
+    def gap(size: float) -> float:
+        policy = make_policy("qwen3")
+        policy.model.to(torch.bfloat16)
+        policy = make_lora(policy, warm=False)
+        with torch.no_grad():
+            for name, parameter in policy.model.named_parameters():
+                if "lora_B" in name:
+                    parameter.normal_(std=size)
+        gaps = [
+            np.abs(hf_logprobs(policy.model, r.prompt_ids, r.ids) - r.logprobs)
+            for group in NativeSampler(policy).sample(PROMPTS, 4, Limits(20), 1)
+            for r in group
+        ]
+        return float(np.concatenate(gaps).mean())
+
+    assert gap(0.03) < 1.5 * gap(0.0) + 1e-3
+
+
+@pytest.mark.parametrize("shared", [0, 7, 8, 9, 30])
+def test_a_prefix_that_prompts_share_is_run_once_and_changes_nothing(shared) -> None:
+    policy = make_policy("qwen3")
+    prompts = ["12345678901234567890123456789012"[:shared] + tail for tail in PROMPTS[:4]]
+    ids = [policy.codec.encode(prompt) for prompt in prompts]
+    assert common_prefix(ids) == (shared if shared >= 8 else 0)
+    assert worst_gap(policy, NativeSampler(policy).sample(prompts, 3, Limits(20), 1)) < 1e-5
+
+
+def test_equal_prompts_keep_a_token_of_their_own() -> None:
+    policy = make_policy("qwen3")
+    prompts = ["123456789012="] * 3 + ["1234567890"]
+    assert common_prefix([policy.codec.encode(prompt) for prompt in prompts]) == 9
+    assert worst_gap(policy, NativeSampler(policy).sample(prompts, 2, Limits(20), 1)) < 1e-5
 
 
 def test_load_reads_changed_weights() -> None:

@@ -157,12 +157,14 @@ def squeezed(values: list[float]) -> list[float]:
 def training_progress(
     step: int, total_steps: int | None, elapsed: float, max_time: float | None
 ) -> Progress:
-    """By steps where their number is known, else by time."""
-    if total_steps:
-        left = elapsed / step * (total_steps - step) if step else None
-        return Progress("training", step, total_steps, f"step {step} of {total_steps}", left)
-    if max_time:
-        return Progress("training", elapsed, max_time, f"step {step}", max(0.0, max_time - elapsed))
+    """By whichever limit comes first: the number of steps, or the time."""
+    by_steps = elapsed / step * (total_steps - step) if total_steps and step else None
+    by_time = max(0.0, max_time - elapsed) if max_time else None
+    words = f"step {step} of {total_steps}" if total_steps else f"step {step}"
+    if total_steps and (by_time is None or (by_steps is not None and by_steps <= by_time)):
+        return Progress("training", step, total_steps, words, by_steps)
+    if by_time is not None:
+        return Progress("training", elapsed, max_time or 0.0, words, by_time)
     return Progress("training", 0, 0, f"step {step}, {duration(elapsed)}")
 
 

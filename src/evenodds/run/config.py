@@ -17,6 +17,8 @@ from evenodds.errors import UsageError, nearest
 
 Data = dict[str, Any]
 
+DEMO_STEPS, DEMO_SECONDS = 150, 115.0
+
 
 class Section(BaseModel):
     """Frozen, and closed: a key that is not declared is an error."""
@@ -30,8 +32,13 @@ class RunSection(Section):
     name: str | None = Field(None, description="name of the run folder; one is made if not given")
     root: str = Field("runs", description="folder that holds the runs")
     seed: int = Field(0, ge=0, description="what is drawn and proposed follows from it")
-    steps: int | None = Field(None, ge=1, description="optimizer steps; default: until max_time")
-    max_time: float = Field(115.0, gt=0, description="seconds for everything, evaluations included")
+    steps: int | None = Field(None, ge=1, description="steps at most; see max_time")
+    max_time: float | None = Field(
+        None,
+        gt=0,
+        description="seconds for everything, evaluations included; "
+        "where neither is given: 150 steps within 115 s",
+    )
     save_every: int = Field(20, ge=1, description="steps between checkpoints")
     keep: int = Field(2, ge=1, description="checkpoints that are kept")
 
@@ -185,6 +192,14 @@ def merge(base: Data, over: Mapping[str, Any]) -> Data:
     return merged
 
 
+def _ending(config: Config) -> Config:
+    """The configuration with the demonstration's limits where it names none."""
+    if config.run.steps is not None or config.run.max_time is not None:
+        return config
+    run = config.run.model_copy(update={"steps": DEMO_STEPS, "max_time": DEMO_SECONDS})
+    return config.model_copy(update={"run": run})
+
+
 def _sentence(error: Mapping[str, Any]) -> str:
     """One pydantic error as one line."""
     where = [str(part) for part in error["loc"]]
@@ -201,9 +216,9 @@ def _sentence(error: Mapping[str, Any]) -> str:
 
 
 def make_config(data: Mapping[str, Any]) -> Config:
-    """A checked configuration. Raises `UsageError` for the first thing that is wrong."""
+    """A checked configuration, with an end. Raises `UsageError` for the first thing wrong."""
     try:
-        return Config.model_validate(dict(data))
+        return _ending(Config.model_validate(dict(data)))
     except ValidationError as error:
         found = error.errors()
         more = f" ({len(found) - 1} more like it)" if len(found) > 1 else ""

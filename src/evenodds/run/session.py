@@ -147,7 +147,7 @@ class Session:
             state.step,
             run.steps,
             self.clock.elapsed,
-            run.max_time if run.steps is None else None,
+            run.max_time,
             {**metrics, **clock},
             sample_of(report, prompts, state.step),
         )

@@ -87,7 +87,7 @@ def train(
 
     Raises `UsageError` before anything is written if something named cannot be used.
     """
-    clock = Clock(config.run.max_time if config.run.steps is None else None)
+    clock = Clock(config.run.max_time)
     folder = open_folder(config, datetime.now())
     plan = plan_of(config, task)
     prepare_environment()

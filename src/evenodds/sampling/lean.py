@@ -1,8 +1,9 @@
 """A lean decoder for the Llama / Qwen2 / Qwen3 family: few operations a token, fixed KV slots.
 
 At small sizes the count of operations is the cost, so projections are fused and everything that
-does not depend on the token is prepared once. Weights are read from the learner's own modules;
-with LoRA the product is added into a copy, and the base is never written.
+does not depend on the token is prepared once. Weights are read from the learner's own modules; the
+product of an adapter goes into a copy (float32) or stays a product (bfloat16): the base is never
+written.
 """
 
 from __future__ import annotations
@@ -22,22 +23,43 @@ from evenodds.policies import Policy
 from evenodds.policies.policy import Head
 
 STEP = 16  # columns that slots grow by
+WORTH = 8  # tokens that prompts must share before they are run once
+
+
+@dataclass(frozen=True)
+class Projection:
+    """One or several linear layers that read the same input, as one: y = x W' + bias.
+
+    down, up: the low-rank product of LoRA, kept apart in float32 where the weights are bfloat16.
+    Added into bfloat16 weights, changes below their rounding step would be lost, and the sampler
+    would not be the policy that learns.
+    """
+
+    weight: Tensor
+    bias: Tensor | None = None
+    down: Tensor | None = None
+    up: Tensor | None = None
+
+    def __call__(self, x: Tensor) -> Tensor:
+        y = functional.linear(x, self.weight, self.bias)
+        if self.down is None or self.up is None:
+            return y
+        low = functional.linear(x.float(), self.down)
+        return (y + functional.linear(low, self.up)).to(y.dtype)
 
 
 @dataclass(frozen=True)
 class Layer:
-    """Weights of one block; q, k, v are one matrix, gate and up another."""
+    """One block; q, k, v are one projection, gate and up another."""
 
     norm_in: Tensor
-    qkv: Tensor
-    qkv_bias: Tensor | None
+    qkv: Projection
     q_norm: Tensor | None
     k_norm: Tensor | None
-    out: Tensor
-    out_bias: Tensor | None
+    out: Projection
     norm_post: Tensor
-    gate_up: Tensor
-    down: Tensor
+    gate_up: Projection
+    down: Projection
 
 
 @dataclass(frozen=True)
@@ -62,20 +84,33 @@ def supports(policy: Policy) -> bool:
     )
 
 
-def _weight(module: Any) -> Tensor:
-    """The effective weight of a linear layer: with LoRA a new tensor, base + scale · B A."""
-    base = getattr(module, "base_layer", module)
-    weight: Tensor = base.weight.detach()
+def _factors(module: Any) -> tuple[Tensor, Tensor]:
+    """A [rank, in] and scale · B [out, rank] of the active adapter in float32; rank 0 if none."""
     for name in getattr(module, "active_adapters", ()):
         if name in module.lora_A:
-            delta = module.get_delta_weight(name)
-            weight = (weight.float() + delta.detach().float()).to(weight.dtype)
-    return weight
+            low = module.lora_A[name].weight.detach().float()
+            high = module.lora_B[name].weight.detach().float()
+            return low, high * module.scaling[name]
+    weight = getattr(module, "base_layer", module).weight
+    return weight.new_zeros(0, weight.shape[1]).float(), weight.new_zeros(
+        weight.shape[0], 0
+    ).float()
 
 
-def _bias(*modules: Any) -> Tensor | None:
-    biases = [getattr(module, "base_layer", module).bias for module in modules]
-    return None if biases[0] is None else torch.cat([bias.detach() for bias in biases])
+def _projection(*modules: Any) -> Projection:
+    """The effective layer of `modules`, side by side. Base weights are read, never written."""
+    bases = [getattr(module, "base_layer", module) for module in modules]
+    weight = torch.cat([base.weight.detach() for base in bases]) if bases[1:] else bases[0].weight
+    biases = [base.bias for base in bases]
+    bias = None if biases[0] is None else torch.cat([bias.detach() for bias in biases])
+    factors = [_factors(module) for module in modules]
+    low = torch.cat([pair[0] for pair in factors])
+    high = torch.block_diag(*[pair[1] for pair in factors])
+    if low.shape[0] == 0:
+        return Projection(weight.detach(), bias)
+    if weight.dtype == torch.float32:
+        return Projection(torch.addmm(weight.detach(), high, low), bias)
+    return Projection(weight.detach(), bias, low, high)
 
 
 def _norm_weight(module: Any, name: str) -> Tensor | None:
@@ -85,18 +120,15 @@ def _norm_weight(module: Any, name: str) -> Tensor | None:
 
 def _layer(block: Any) -> Layer:
     attention, mlp = block.self_attn, block.mlp
-    projections = (attention.q_proj, attention.k_proj, attention.v_proj)
     return Layer(
         norm_in=block.input_layernorm.weight.detach(),
-        qkv=torch.cat([_weight(p) for p in projections]),
-        qkv_bias=_bias(*projections),
+        qkv=_projection(attention.q_proj, attention.k_proj, attention.v_proj),
         q_norm=_norm_weight(attention, "q_norm"),
         k_norm=_norm_weight(attention, "k_norm"),
-        out=_weight(attention.o_proj),
-        out_bias=_bias(attention.o_proj),
+        out=_projection(attention.o_proj),
         norm_post=block.post_attention_layernorm.weight.detach(),
-        gate_up=torch.cat([_weight(mlp.gate_proj), _weight(mlp.up_proj)]),
-        down=_weight(mlp.down_proj),
+        gate_up=_projection(mlp.gate_proj, mlp.up_proj),
+        down=_projection(mlp.down_proj),
     )
 
 
@@ -110,6 +142,17 @@ def _rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     half = x.shape[-1] // 2
     turned = torch.cat((-x[..., half:], x[..., :half]), dim=-1)
     return x * cos + turned * sin
+
+
+def common_prefix(prompts: Sequence[NDArray[np.int64]]) -> int:
+    """Tokens that all prompts begin with, if they are worth it; each keeps one token of its own."""
+    most = min(prompt.size for prompt in prompts) - 1
+    if len(prompts) < 2 or most < WORTH:
+        return 0
+    rows = np.stack([prompt[:most] for prompt in prompts])
+    same = (rows == rows[0]).all(axis=0)
+    length = most if same.all() else int(same.argmin())
+    return length if length >= WORTH else 0
 
 
 class LeanDecoder:
@@ -156,9 +199,14 @@ class LeanDecoder:
             ids[row, : prompt.size] = torch.from_numpy(prompt)
         self._widen(width)
         fresh = self._slots(len(prompts), self.cache.shape[4])
-        positions = torch.arange(width, device=self.device).expand(len(prompts), -1)
-        hidden = self._prefill(ids.to(self.device), positions, fresh)
-        last = hidden[torch.arange(len(prompts), device=self.device), sizes - 1]
+        ids = ids.to(self.device)
+        shared = common_prefix(prompts)
+        if shared:  # worked examples, a system prompt: run once, seen by all
+            once = self._slots(1, shared)
+            self._prefill(ids[:1, :shared], 0, once)
+            fresh[..., :shared, :] = once
+        hidden = self._prefill(ids[:, shared:], shared, fresh)
+        last = hidden[torch.arange(len(prompts), device=self.device), sizes - 1 - shared]
         self.cache = torch.cat([self.cache, fresh.repeat_interleave(copies, dim=2)], dim=2)
         self.lengths = torch.cat([self.lengths, sizes.repeat_interleave(copies)])
         return self.head(last)
@@ -205,7 +253,7 @@ class LeanDecoder:
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys and values [..., heads, head size] of x [..., hidden], rotated."""
         shape = self.shape
-        fused = functional.linear(_rms(x, layer.norm_in, shape.eps), layer.qkv, layer.qkv_bias)
+        fused = layer.qkv(_rms(x, layer.norm_in, shape.eps))
         fused = fused.unflatten(-1, (shape.heads + 2 * shape.kv_heads, shape.head_size))
         q, k, v = fused.split([shape.heads, shape.kv_heads, shape.kv_heads], dim=-2)
         if layer.q_norm is not None and layer.k_norm is not None:
@@ -222,24 +270,31 @@ class LeanDecoder:
         return torch.matmul(scores.softmax(-1).to(values.dtype), values).flatten(1)
 
     def _finish(self, layer: Layer, x: Tensor, seen: Tensor) -> Tensor:
-        x = x + functional.linear(seen, layer.out, layer.out_bias)
-        inner = functional.linear(_rms(x, layer.norm_post, self.shape.eps), layer.gate_up)
+        x = x + layer.out(seen)
+        inner = layer.gate_up(_rms(x, layer.norm_post, self.shape.eps))
         gate, up = inner.chunk(2, dim=-1)
-        return x + functional.linear(functional.silu(gate) * up, layer.down)
+        return x + layer.down(functional.silu(gate) * up)
 
-    def _prefill(self, ids: Tensor, positions: Tensor, cache: Tensor) -> Tensor:
-        """All prompt tokens at once, padded on the right, where nothing sees it; fills `cache`."""
+    def _prefill(self, ids: Tensor, start: int, cache: Tensor) -> Tensor:
+        """The tokens [rows, width] behind the first `start` columns, which `cache` holds already.
+
+        Padding stands on the right, where nothing sees it. Fills the cache.
+        """
+        end = start + ids.shape[1]
+        columns = torch.arange(end, device=self.device)
+        mask = columns <= columns[start:, None] if start else None
         x = self.embedding[ids]
-        cos, sin = self._angles(x, positions)
+        cos, sin = self._angles(x, columns[start:].expand(len(ids), -1))
         for number, layer in enumerate(self.layers):
             q, k, v = self._project(layer, x, cos[:, :, None], sin[:, :, None])
-            cache[number, 0, :, :, : ids.shape[1]] = k.transpose(1, 2)
-            cache[number, 1, :, :, : ids.shape[1]] = v.transpose(1, 2)
+            cache[number, 0, :, :, start:end] = k.transpose(1, 2)
+            cache[number, 1, :, :, start:end] = v.transpose(1, 2)
             seen = functional.scaled_dot_product_attention(
                 q.transpose(1, 2),
-                k.transpose(1, 2),
-                v.transpose(1, 2),
-                is_causal=True,
+                cache[number, 0, :, :, :end],
+                cache[number, 1, :, :, :end],
+                attn_mask=mask,
+                is_causal=mask is None,
                 enable_gqa=self.shape.heads != self.shape.kv_heads,
             )
             x = self._finish(layer, x, seen.transpose(1, 2).flatten(2))

@@ -40,7 +40,10 @@ def _resumed(run: str, over: dict[str, Any]) -> Config:
             f"{run!r} is no run folder: it has no config.toml. See `evenodds list runs`."
         )
     where = {"run.root": str(folder.resolve().parent), "run.name": folder.resolve().name}
-    return make_config(merge(read_toml(folder / "config.toml"), over | where))
+    saved = read_toml(folder / "config.toml")
+    if {"run.steps", "run.max_time"} & over.keys():  # a new limit replaces both old ones
+        saved["run"] = {k: v for k, v in saved["run"].items() if k not in ("steps", "max_time")}
+    return make_config(merge(saved, over | where))
 
 
 def main(arguments: list[str]) -> int:
