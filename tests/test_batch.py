@@ -82,8 +82,11 @@ def test_a_shared_row_shows_each_answer_the_prompt_and_itself_only() -> None:
     assert sees[8].tolist() == [True] * 5 + [False] * 2 + [True] * 2 + [False] * 2
 
 
-def test_micro_batches_stay_within_their_budget() -> None:
+@pytest.mark.parametrize("can_share", [False, True])
+def test_micro_batches_stay_within_their_budget(can_share) -> None:
     rng = np.random.default_rng(0)
-    groups = [make_group([1, 0, 1, 0], rng.integers(1, 40, 4)) for _ in range(8)]
-    for micro in micro_batches(collate(groups, DR_GRPO), 90):
-        assert micro.input_ids.numel() <= 90
+    groups = [make_group([1, 0] * 6, rng.integers(1, 6, 12)) for _ in range(8)]
+    found = micro_batches(collate(groups, DR_GRPO), 30, can_share)
+    assert sorted(i for micro in found for i in micro.index) == list(range(96))
+    assert all(micro.input_ids.numel() <= 30 for micro in found)
+    assert any(micro.mask is not None for micro in found) == can_share

@@ -14,6 +14,7 @@ from evenodds.credit import (
     standardized,
     standardized_sample,
 )
+from evenodds.domain import SAME_REWARD, Group, Limits, Problem, Rollout, Status, Stop, Verdict
 
 HALVES = np.array([1.0, 1.0, 0.0, 0.0])
 NAMES = sorted(CREDITS)
@@ -80,6 +81,40 @@ def test_a_group_that_agrees_gets_exactly_zero(name, value, size):
 @pytest.mark.parametrize("name", NAMES)
 def test_noise_is_no_signal(name):
     assert not CREDITS[name](np.array([0.5, 0.5, 0.5, 0.5 + 1e-7])).any()
+
+
+def group_of(rewards):
+    ids = np.zeros(1, np.int64)
+    rollout = Rollout(ids, ids, np.zeros(1, np.float32), Stop.END_TOKEN, "", limits=Limits(1))
+    verdicts = [Verdict(float(reward), Status.WRONG) for reward in rewards]
+    return Group(Problem("k", "p", "1", "t"), [rollout] * len(rewards), verdicts)
+
+
+@pytest.mark.parametrize(
+    ("rewards", "is_informative"),
+    [
+        ([], False),
+        ([1.0], False),
+        ([0.5, 0.5, 0.5, 0.5 + 1e-7], False),
+        ([0.0, SAME_REWARD], True),
+        ([0.0, 0.99 * SAME_REWARD], False),
+        ([0.0, 1.0], True),
+    ],
+)
+def test_a_group_informs_exactly_where_it_earns_credit(rewards, is_informative):
+    assert group_of(rewards).is_informative == is_informative
+    assert centered(np.array(rewards)).any() == is_informative
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(rewards=REWARDS)
+def test_the_best_answer_is_never_blamed(name, rewards):
+    advantages = CREDITS[name](rewards)
+    assert advantages[rewards.argmax()] >= 0 >= advantages[rewards.argmin()]
+
+
+def test_a_negative_mean_keeps_the_sign():
+    assert mean_normalized(np.array([-1.0, 0.0])).tolist() == [-1, 1]
 
 
 @pytest.mark.parametrize("name", NAMES)

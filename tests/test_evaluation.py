@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 
-from evenodds.domain import Limits
-from evenodds.evaluation import EvaluationSettings, evaluate
+import numpy as np
+import pytest
+
+from evenodds.domain import Limits, Status, Verdict
+from evenodds.evaluation import Evaluation, EvaluationSettings, doubling, evaluate, summary_of
 from evenodds.judge import InlineJudge
 from evenodds.sampling.scripted import ScriptedSampler
 from evenodds.tasks import make_task
@@ -57,3 +60,66 @@ def test_the_record_is_plain_json_with_its_settings() -> None:
         "stop_strings": [],
     }
     assert record["levels"][3]["problems"][0]["tries"] == 4
+
+
+def test_the_summary_has_every_k_by_level_and_over_all() -> None:
+    settings = EvaluationSettings(limits=Limits(20), samples=6, problems=5, levels=(0, 2))
+    measured = run(lambda prompt, rng: product(prompt) if rng.random() < 0.5 else "1", settings)
+    found = json.loads(json.dumps(measured.summary().to_dict(), allow_nan=False))
+    assert [level["label"] for level in found["levels"]] == [TASK.levels[0], TASK.levels[2]]
+    for row in (found["overall"], *found["levels"]):
+        assert list(row["pass@k"]) == ["1", "2", "4", "6"]
+        assert row["pass@k"]["1"]["mean"] == pytest.approx(row["pass@1"]["mean"])
+        for estimate in (row["pass@1"], row["greedy"], *row["pass@k"].values()):
+            assert estimate["low"] <= estimate["mean"] <= estimate["high"]
+        assert row["mean_length"] > 0 and row["truncated"] == 0 and row["entropy"] is not None
+    assert found["overall"]["problems"] == 10 and found["overall"]["judged"] == 60
+
+
+def unjudged(share: float) -> Evaluation:
+    """Four answers a problem to the first level, of which a share cannot be judged."""
+    rng = np.random.default_rng(0)
+
+    def verifier(problem, completion) -> Verdict:
+        broken = Verdict(0.0, Status.ERROR, note="the database\nis down")
+        return broken if rng.random() < share else TASK.verifier(problem, completion)
+
+    settings = EvaluationSettings(limits=Limits(20), samples=4, problems=12, levels=(0,))
+    sampler = ScriptedSampler(lambda prompt, rng: product(prompt))
+    return evaluate("fake", sampler, InlineJudge(verifier), TASK, settings)
+
+
+def test_unjudged_answers_leave_the_k_that_they_make_impossible() -> None:
+    found = unjudged(0.5)
+    tries = [problem.tries for problem in found.levels[0].problems]
+    assert min(tries) < 4 and found.judged() == sum(tries)
+    overall = found.summary().overall
+    assert list(overall.pass_at) == [k for k in (1, 2, 4) if k <= max(tries)]
+    assert (overall.judged, overall.answers) == (sum(tries), 4 * len(tries))
+    assert found.first_note == found.to_dict()["first_note"] == "the database is down"
+
+
+def test_what_nobody_could_judge_has_no_rate_and_says_why() -> None:
+    found = unjudged(1.0)
+    assert found.judged() == 0 and found.first_note
+    row = found.summary().to_dict()["overall"]
+    assert (row["pass@1"]["mean"], row["pass@k"], row["greedy"]) == (None, {}, None)
+    assert row["mean_length"] > 0
+
+
+def test_all_judged_leaves_no_note() -> None:
+    assert unjudged(0.0).first_note == ""
+
+
+def test_the_share_that_was_cut_is_one_of_all_answers() -> None:
+    problem = {"key": "a", "tries": 1, "right": 0, "truncated": 2, "mean_length": 5.0}
+    level = {"level": 0, "label": "only", "problems": [problem], "entropy": 0.1}
+    summary = summary_of({"settings": {"samples": 4}, "levels": [level]})
+    assert summary.overall.side.truncated == 0.5
+    assert summary.levels[0].side.truncated == 0.5
+
+
+def test_k_doubles_and_ends_at_the_number_of_samples() -> None:
+    assert [doubling(most) for most in (1, 2, 7, 8)] == [
+        (1,), (1, 2), (1, 2, 4, 7), (1, 2, 4, 8)
+    ]  # fmt: skip

@@ -140,8 +140,20 @@ def _cut(rows: Sequence[_Row], budget: int) -> Iterator[list[_Row]]:
         yield run
 
 
-def _rows(batch: Batch, can_share: bool) -> list[_Row]:
-    shared = [_Row(prompt.prompt_ids, prompt.answers) for prompt in batch.prompts]
+def _shared(prompt: PromptAnswers, budget: int) -> Iterator[_Row]:
+    """Rows of one prompt with as many of its answers each as fit the budget, at least one."""
+    run: list[Answer] = []
+    for answer in sorted(prompt.answers, key=lambda answer: -answer.ids.size):
+        row = _Row(prompt.prompt_ids, (*run, answer))
+        if run and row.length > budget:
+            yield _Row(prompt.prompt_ids, tuple(run))
+            run = []
+        run.append(answer)
+    yield _Row(prompt.prompt_ids, tuple(run))
+
+
+def _rows(batch: Batch, can_share: bool, budget: int) -> list[_Row]:
+    shared = [row for prompt in batch.prompts for row in _shared(prompt, budget)]
     padded = [
         _Row(prompt.prompt_ids, (answer,)) for prompt in batch.prompts for answer in prompt.answers
     ]
@@ -152,12 +164,12 @@ def _rows(batch: Batch, can_share: bool) -> list[_Row]:
 def _fill(rows: Sequence[_Row], width: int, pad_id: int) -> tuple[NDArray[np.int64], ...]:
     """ids, positions and block number of every cell; block 0 is the prompt, -1 is padding."""
     ids = np.full((len(rows), width), pad_id, dtype=np.int64)
-    positions = np.zeros_like(ids)
+    positions = np.empty_like(ids)
     blocks = np.full_like(ids, -1)
     for r, row in enumerate(rows):
         start = row.prompt_ids.size
         ids[r, :start], blocks[r, :start] = row.prompt_ids, 0
-        positions[r, :start] = np.arange(start)
+        positions[r] = np.arange(width)  # padding counts on: a fresh 0 would mean a new sequence
         at = start
         for number, answer in enumerate(row.answers, start=1):
             end = at + answer.ids.size
@@ -224,5 +236,5 @@ def lay_out(
     batch: Batch, budget: int, *, pad_id: int, device: torch.device, can_share: bool
 ) -> Iterator[MicroBatch]:
     """Micro-batches of at most `budget` cells each, or one row where a row alone is larger."""
-    for rows in _cut(_rows(batch, can_share), budget):
+    for rows in _cut(_rows(batch, can_share, budget), budget):
         yield _micro(rows, pad_id, device)

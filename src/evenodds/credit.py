@@ -1,8 +1,9 @@
 """Rewards of one group become advantages: who in the group did better than the group.
 
 Every function takes the rewards of the judged answers of one group, [G] float64, and returns
-advantages of the same shape. A group of one, or one whose rewards are all equal, gets exactly 0:
-the comparison comes before any division, because float residue divided by itself is not small.
+advantages of the same shape. A group of one, or one whose rewards differ by less than
+`domain.SAME_REWARD`, gets exactly 0, and `Group.is_informative` says the same of it. The comparison
+comes before any division, because float residue divided by itself is not small.
 """
 
 from __future__ import annotations
@@ -12,21 +13,15 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from evenodds.domain import SAME_REWARD, differ
+
 Rewards = NDArray[np.float64]
 Credit = Callable[[Rewards], Rewards]
-
-STD_FLOOR = 1e-6  # below it the rewards are equal but for noise: (.5, .5, .5, .5 + 1e-7)
-
-
-def _spread(rewards: Rewards) -> float:
-    return float(np.ptp(rewards)) if rewards.size > 1 else 0.0
 
 
 def centered(rewards: Rewards) -> Rewards:
     """A = r - mean(r). Dr. GRPO, arXiv 2503.20783."""
-    if _spread(rewards) < STD_FLOOR:
-        return np.zeros_like(rewards)
-    return rewards - rewards.mean()
+    return rewards - rewards.mean() if differ(rewards) else np.zeros_like(rewards)
 
 
 def standardized(rewards: Rewards, ddof: int = 0, delta: float = 0.0) -> Rewards:
@@ -38,7 +33,7 @@ def standardized(rewards: Rewards, ddof: int = 0, delta: float = 0.0) -> Rewards
     if not deviation.any():
         return deviation
     std = float(rewards.std(ddof=ddof))
-    return deviation if std < STD_FLOOR else deviation / (std + delta)
+    return deviation if std < SAME_REWARD else deviation / (std + delta)
 
 
 def standardized_sample(rewards: Rewards) -> Rewards:
@@ -53,10 +48,14 @@ def leave_one_out(rewards: Rewards) -> Rewards:
 
 
 def mean_normalized(rewards: Rewards) -> Rewards:
-    """A = (r - mean(r)) / mean(r), and 0 where the mean is 0. MaxRL."""
+    """A = (r - mean(r)) / |mean(r)|, and 0 where the mean is 0. MaxRL.
+
+    MaxRL has rewards of 0 and 1, whose mean is never negative. Of a negative mean the size is
+    taken, so that the better answer keeps the positive advantage: (-1, 0) gives (-1, 1).
+    """
     mean = float(rewards.mean()) if rewards.size else 0.0
     deviation = centered(rewards)
-    return np.zeros_like(rewards) if abs(mean) < STD_FLOOR else deviation / mean
+    return np.zeros_like(rewards) if abs(mean) < SAME_REWARD else deviation / abs(mean)
 
 
 CREDITS: dict[str, Credit] = {

@@ -46,6 +46,9 @@ class Status(StrEnum):
     ERROR = "error"
 
 
+SAME_REWARD = 1e-6
+"""Rewards with a smaller spread are equal but for noise: (.5, .5, .5, .5 + 1e-7)."""
+
 NOT_JUDGED = frozenset({Status.GOLD_UNREADABLE, Status.TIMEOUT, Status.ERROR})
 
 
@@ -162,7 +165,7 @@ class Group:
     @property
     def is_informative(self) -> bool:
         """Whether the rewards differ: a group that agrees has no gradient."""
-        return self.rewards.size > 1 and bool(np.any(self.rewards != self.rewards[0]))
+        return differ(self.rewards)
 
 
 @dataclass(frozen=True)
@@ -176,6 +179,11 @@ class Extent:
     tokens: int
     rollouts: int
     max_tokens: int
+
+
+def differ(rewards: NDArray[np.float64]) -> bool:
+    """Whether rewards [G] differ by more than noise; a single one, or none, has no other."""
+    return rewards.size > 1 and float(np.ptp(rewards)) >= SAME_REWARD
 
 
 def rollout_seed(seed: int, prompt: int, answer: int) -> int:

@@ -24,13 +24,13 @@ from evenodds.policies import Policy
 class LearnerOptions:
     """micro_batch_tokens: cells of one forward pass. passes: optimizer steps a rollout batch."""
 
-    learning_rate: float = 3e-4
+    learning_rate: float = 5e-4
     warmup_steps: int = 5
     beta1: float = 0.9
-    beta2: float = 0.99
+    beta2: float = 0.98
     weight_decay: float = 0.0
     max_grad_norm: float = 1.0
-    micro_batch_tokens: int = 4096
+    micro_batch_tokens: int = 2048
     passes: int = 1
     gradient_checkpointing: bool = False
 
@@ -66,6 +66,7 @@ class _Pass:
     advantages: diagnostics.Array
     clipped: NDArray[np.bool_]
     pieces: Mapping[int, NDArray[np.float32]]
+    micro_batches: int
 
 
 def _by_answer(micro: MicroBatch, logprobs: NDArray[np.float32]) -> dict[int, NDArray[np.float32]]:
@@ -99,6 +100,11 @@ class TorchLearner:
         first, last = done[0][0], done[-1][0]
         metrics = {
             "loss": last.loss,
+            "extent/tokens": batch.extent.tokens,
+            "extent/rollouts": batch.extent.rollouts,
+            "extent/max_tokens": batch.extent.max_tokens,
+            "micro_batches": first.micro_batches,
+            "passes": self.options.passes,
             "grad_norm": done[-1][1],
             "learning_rate": self._rate(self.updates - 1),
             "entropy": float(first.entropy.mean()),
@@ -116,6 +122,11 @@ class TorchLearner:
     def _step(self, batch: Batch, objective: Objective) -> tuple[_Pass, float]:
         self.optimizer.zero_grad(set_to_none=True)
         seen = self._backward(batch, objective)
+        if not np.isfinite(seen.log_ratio).all():
+            raise RunError(
+                f"a log-probability of update {self.updates + 1} is not finite, in the learner or "
+                "in what the sampler recorded. Use --policy.dtype float32, or a sound model."
+            )
         try:
             norm = nn.utils.clip_grad_norm_(
                 self.parameters.values(), self.options.max_grad_norm, error_if_nonfinite=True
@@ -159,7 +170,9 @@ class TorchLearner:
         loss, *tokens = zip(*rows, strict=True)
         *wide, clipped = map(np.concatenate, tokens)
         logprobs, old, log_ratio, entropy, credit = (part.astype(np.float64) for part in wide)
-        return _Pass(float(sum(loss)), logprobs, old, log_ratio, entropy, credit, clipped, pieces)
+        return _Pass(
+            float(sum(loss)), logprobs, old, log_ratio, entropy, credit, clipped, pieces, len(rows)
+        )
 
     def state(self) -> tuple[dict[str, torch.Tensor], dict[str, int]]:
         """Optimizer moments by parameter name, and the counts, for a checkpoint."""
@@ -188,7 +201,7 @@ def _checkpoint_activations(model: Any) -> None:
         if isinstance(module, nn.Dropout):
             module.p = 0.0  # pyright: ignore[reportArgumentType]
         if hasattr(module, "attention_dropout"):
-            module.attention_dropout = 0.0
+            module.attention_dropout = 0.0  # pyright: ignore[reportArgumentType]
     renamed = getattr(model, "activation_checkpointing_enable", None)  # transformers 5.2x
     enable = renamed or model.gradient_checkpointing_enable
     enable({"use_reentrant": False})

@@ -92,11 +92,23 @@ def train_step(state: State, tools: Tools, config: StepConfig) -> tuple[State, S
     useful = [group for group in groups if group.is_informative]
     batch = collate(useful, config.objective)
     if not batch.prompts:
-        return state, StepReport(groups, skipped="every group agreed: nothing to learn from")
+        return state, StepReport(groups, skipped=nothing_because(groups))
     update = tools.learner.update(batch, config.objective)
     state = state.updated()
     tools.sampler.load(tools.learner.weights(), state.version)
     return state, StepReport(groups, update)
+
+
+def nothing_because(groups: list[Group]) -> str:
+    """Why a step had nothing to learn from."""
+    if not any(group.judged.any() for group in groups):
+        notes = [verdict.note for group in groups for verdict in group.verdicts if verdict.note]
+        return f"no answer could be judged ({notes[0] if notes else 'no reason given'})"
+    if any(group.is_informative for group in groups):
+        return "every answer that differed was cut by the budget: raise sampling.max_tokens"
+    if all(rollout.is_truncated for group in groups for rollout in group.rollouts):
+        return "every answer was cut by the budget: raise sampling.max_tokens"
+    return "every group agreed: nothing to learn from"
 
 
 def learner_logprobs(report: StepReport) -> dict[tuple[int, int], Any]:

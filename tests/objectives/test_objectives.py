@@ -113,6 +113,21 @@ def test_a_clipped_token_has_no_gradient_and_others_have(shift, advantage) -> No
     assert bool(gradient.abs().item() > 0) == (advantage != 0 and not bool(scored.clipped))
 
 
+@pytest.mark.parametrize("recipe", sorted(RECIPES))
+@pytest.mark.parametrize("shift", [-1e4, -100.0, 100.0, 1e4])
+@pytest.mark.parametrize("advantage", [-1.0, 0.0, 1.0])
+def test_gradients_stay_finite_however_far_the_policy_moved(recipe, shift, advantage) -> None:
+    tokens = tokens_of([2], [advantage], shift)
+    loss = RECIPES[recipe].score(tokens, Extent(2, 1, 2)).loss
+    (gradient,) = torch.autograd.grad(loss, tokens.logprobs)
+    assert torch.isfinite(gradient).all()
+
+
+def test_a_clip_range_without_a_clip_is_refused() -> None:
+    with pytest.raises(UsageError, match="clip"):
+        make_objective("rloo", clip_high=0.3)
+
+
 def test_axes_change_by_name_and_unknown_names_are_refused() -> None:
     changed = make_objective("grpo", credit="leave_one_out", reduce="per_token", clip_high=0.4)
     assert (changed.credit.__name__, changed.reduce.__name__) == ("leave_one_out", "per_token")

@@ -49,6 +49,16 @@ def test_problems_that_nobody_judged_are_left_out() -> None:
     assert found.overall.before.sampled.mean == 0.25
 
 
+def test_the_share_that_was_cut_is_one_of_all_answers_not_of_judged_ones() -> None:
+    records = [one_level([1, 1], tries=2, truncated=2, mean_length=9.0) for _ in range(2)]
+    for record in records:
+        record["settings"] = {"samples": 4}
+        record["levels"][0]["problems"][0]["tries"] = 4
+    row = compare(*records).overall
+    assert (row.before.truncated, row.after.truncated, row.after.length) == (0.5, 0.5, 9.0)
+    assert overall_side(records[0]).truncated == sides(records[0])[0][3].truncated == 0.5
+
+
 @pytest.mark.parametrize("final", [{"levels": []}, one_level([1], keys="z"), {}])
 def test_nothing_in_common_is_said_and_not_invented(final: Any) -> None:
     found = compare(one_level([1, 2]), final)

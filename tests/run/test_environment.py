@@ -90,3 +90,10 @@ def test_the_commit_is_read_from_the_files(tmp_path, way):
         (git / "HEAD").write_text("ref: refs/../../secret\n")
         (tmp_path / "secret").write_text(COMMIT)
     assert git_commit(inside) == (None if way in ("none", "hostile") else COMMIT)
+
+
+def test_the_caller_adds_what_only_it_knows():
+    facts = {"device": "cpu", "dtype": "float32", "threads": 2, "seed": 7, "parameters": 925_000}
+    passport = environment_passport(["evenodds"], facts)
+    assert {name: passport[name] for name in facts} == facts
+    assert "cpu" in passport and passport["command"] == ["evenodds"]

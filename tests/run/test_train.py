@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import threading
 import time
@@ -14,9 +15,11 @@ import pytest
 from pyarrow import parquet
 from safetensors.torch import load_file
 
-from evenodds.errors import UsageError
+from evenodds.errors import RunError, UsageError
 from evenodds.report.plain import PlainView
-from evenodds.run.config import make_config, merge
+from evenodds.run.config import make_config, merge, read_toml
+from evenodds.run.lock import RunLock
+from evenodds.run.opened import model_folder
 from evenodds.run.train import train
 from tests.tiny import make_policy
 
@@ -281,3 +284,116 @@ def test_plain_lines_are_what_a_pipe_gets(tmp_path, capsys) -> None:
     assert shown.out == ""
     assert "\x1b" not in shown.err
     assert "Held-out sampled accuracy" in shown.err
+
+
+def test_time_that_holds_no_step_is_an_error_with_the_arithmetic(tmp_path) -> None:
+    with pytest.raises(RunError, match="Raise --max-time above"):
+        run(tmp_path, run__steps=None, run__max_time=3.0)
+
+
+def test_when_no_checkpoint_is_sound_nothing_is_overwritten(tmp_path) -> None:
+    def stop(step: int) -> None:
+        if step == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    folder = run(tmp_path, view=Quiet(stop)).folder
+    for state in folder.glob("checkpoints/*/state.json"):
+        state.write_text("{}")
+    before = (folder / "metrics.jsonl").read_bytes()
+    with pytest.raises(RunError, match="no checkpoint is sound"):
+        run(tmp_path)
+    assert (folder / "metrics.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize("phase", ["evaluating the base", "evaluating the trained policy"])
+def test_a_signal_during_an_evaluation_says_how_to_go_on(finished, tmp_path, phase) -> None:
+    class Stopping(Quiet):
+        def phase(self, name, done, total) -> None:
+            if name == phase and not self.notes:
+                self.notes.append("signal sent")
+                os.kill(os.getpid(), signal.SIGINT)
+
+    view = Stopping()
+    assert run(tmp_path, view=view).exit_code == 130
+    assert any("--resume" in note for note in view.notes)
+    assert_equal_runs(finished.folder, run(tmp_path).folder)
+
+
+def test_a_finished_run_is_not_done_again(tmp_path) -> None:
+    folder = run(tmp_path, run__steps=1).folder
+
+    def contents() -> dict[Path, bytes]:
+        files = [path for path in folder.rglob("*") if path.is_file() and path.name != "lock"]
+        return {path: path.read_bytes() for path in files}
+
+    before = contents()
+    view = Quiet()
+    run(tmp_path, view=view, run__steps=1)
+    assert any("finished already" in note for note in view.notes)
+    assert contents() == before
+
+
+def test_new_limits_stay_when_a_run_that_got_them_is_stopped(tmp_path) -> None:
+    run(tmp_path, run__steps=1)
+
+    def stop(step: int) -> None:
+        if step == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    folder = run(tmp_path, view=Quiet(stop), run__steps=3).folder
+    assert make_config(read_toml(folder / "config.toml")).run.steps == 3
+    assert not (folder / "evaluation" / "final.json").exists()
+    assert model_folder(folder).parent.name == "step-000002"
+    run(tmp_path, run__steps=3)
+    assert model_folder(folder).name == "model"
+
+
+def test_a_held_run_is_refused_before_a_model_is_loaded(tmp_path, monkeypatch) -> None:
+    folder = run(tmp_path, run__steps=1).folder
+    monkeypatch.setattr("evenodds.policies.load.load_policy", lambda options: 1 / 0)
+    with RunLock(folder), pytest.raises(UsageError, match="in use by process"):
+        run(tmp_path, run__steps=2)
+
+
+def test_a_copy_of_the_bundled_model_is_asked_in_its_own_style(tmp_path) -> None:
+    from evenodds.places import bundled_folder
+    from evenodds.run.build import task_of
+
+    shutil.copytree(bundled_folder(), tmp_path / "copy")
+    config = config_in(tmp_path, **{"policy.name": str(tmp_path / "copy")})
+    assert task_of(config).held_out(0)[0].prompt.endswith("=")
+    assert "\n" not in task_of(config).held_out(0)[0].prompt
+
+
+def test_a_task_that_the_policy_cannot_read_is_refused(tmp_path) -> None:
+    with pytest.raises(UsageError, match="no tokens for"):
+        run(tmp_path, task__name="reverse")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_budget_that_cuts_everything_is_said(tmp_path) -> None:
+    view = Quiet()
+    over = {"sampling__max_tokens": 2, "objective__mask_truncated": True, "run__steps": 12}
+    result = run(tmp_path, view=view, **over)
+    assert all("raise sampling.max_tokens" in row["skipped"] for row in lines(result.folder))
+    assert any("10 steps in a row" in note for note in view.notes)
+
+
+def test_golds_that_the_verifier_cannot_read_are_refused(tmp_path) -> None:
+    data = tmp_path / "d.jsonl"
+    data.write_text("".join(f'{{"prompt": "{n}*2=", "answer": "word"}}\n' for n in range(20)))
+    with pytest.raises(UsageError, match="gold"):
+        run(tmp_path / "runs", task__name="data", task__data=str(data))
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_run_from_python_says_how_it_goes_on(tmp_path) -> None:
+    import evenodds
+
+    problems = [(f"{a}*{b}=", a * b) for a in range(2, 9) for b in range(2, 9)]
+    settings = {key: value for key, value in SMALL.items() if key != "run.steps"}
+    settings |= {"run.root": str(tmp_path), "run.name": "mine", "run.steps": 1}
+    result = evenodds.train(problems, settings=settings, view=Quiet())
+    assert result.steps == 1
+    with pytest.raises(UsageError, match="made from Python"):
+        train(make_config(read_toml(result.folder / "config.toml")), view=Quiet())

@@ -10,7 +10,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "evenodds"
 FLOORS = [
-    ["errors", "machine", "domain", "credit", "statistics"],
+    ["errors", "machine", "places", "domain", "credit", "statistics"],
     ["verifiers", "tasks", "curricula"],
     ["objectives", "batch", "diagnostics"],
     ["judge", "policies", "sampling", "learner"],
@@ -19,7 +19,17 @@ FLOORS = [
     ["cli"],
 ]
 PLACE = {room: (floor, at) for floor, rooms in enumerate(FLOORS) for at, room in enumerate(rooms)}
-LIGHT = {"errors", "machine", "domain", "credit", "statistics", "verifiers", "tasks", "curricula"}
+LIGHT = {
+    "errors",
+    "machine",
+    "places",
+    "domain",
+    "credit",
+    "statistics",
+    "verifiers",
+    "tasks",
+    "curricula",
+}
 LIGHT |= {"judge", "report", "cli"}
 
 

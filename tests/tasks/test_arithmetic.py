@@ -69,6 +69,25 @@ def test_styles_share_the_split() -> None:
     assert keys[0] == keys[1] == keys[2]
 
 
+@pytest.mark.parametrize(
+    ("operation", "options", "is_said"),
+    [
+        (MULTIPLICATION, {}, False),
+        (MULTIPLICATION, {"held_out": 50, "style": "few_shot"}, False),
+        (MULTIPLICATION, {"held_out": 101}, True),
+        (MULTIPLICATION, {"seed": 1}, True),
+        (ADDITION, {"seed": 1}, False),
+    ],
+)
+def test_the_passport_says_what_the_bundled_model_may_have_seen(  # type: ignore[no-untyped-def]
+    operation, options, is_said
+) -> None:
+    task = Arithmetic(operation, TaskOptions(**options))
+    assert ("abacus" in str(task.passport().get("bundled_model", ""))) == is_said
+    standard = Arithmetic(operation).held_out_pairs
+    assert is_said or options.get("seed") or task.held_out_pairs <= standard
+
+
 def test_problems_are_cheap() -> None:
     task, rng = Arithmetic(MULTIPLICATION), np.random.default_rng(0)
     started = time.process_time()

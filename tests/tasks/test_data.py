@@ -14,6 +14,8 @@ from evenodds.domain import Completion, Problem, Status, Verdict
 from evenodds.errors import UsageError
 from evenodds.tasks import make_task, problems_task
 from evenodds.tasks.data import reduced
+from evenodds.tasks.split import wanted
+from evenodds.tasks.task import TaskOptions
 
 ROWS = [
     {"question": f"What is {n} + 1?", "answer": f"{n}+1={n + 1}\n#### {n + 1}"} for n in range(40)
@@ -61,6 +63,72 @@ def test_duplicates_of_a_prompt_stay_on_one_side(tmp_path: Path) -> None:
     assert not set(held) & {task.generate(0, rng).key for _ in range(500)}
 
 
+def leveled(*prompts: str) -> list[Problem]:
+    """One word of letters a level, each letter a prompt."""
+    return [
+        Problem(f"own/{level}{letter}", letter, "1", "own", level)
+        for level, word in enumerate(prompts)
+        for letter in word
+    ]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("abcdefghijkl", "ghijklmnopqr"),
+        ("abcd", "abcdefgh", "abcdefghijklmnop"),
+        ("ab", "ab"),
+        ("abc", "cba", "xyz"),
+        ("abcdefgh", "ab"),
+    ],
+)
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("style", ["bare", "few_shot"])
+def test_a_prompt_is_on_one_side_at_all_levels(
+    words: tuple[str, ...], seed: int, style: str
+) -> None:
+    options = TaskOptions(seed=seed, held_out_share=0.4, style=style, shots=2)
+    task = problems_task(leveled(*words), options=options)
+    levels = range(len(words))
+    held = [{key[-1] for key in keys(task, level)} for level in levels]
+    rng = np.random.default_rng(0)
+    trained = [{task.generate(level, rng).key[-1] for _ in range(60)} for level in levels]
+    assert all(held) and all(trained)
+    assert not set.union(*held) & set.union(*trained)
+    assert all(side == set.union(*held) & set(word) for side, word in zip(held, words, strict=True))
+    for example in task.generate(0, rng).prompt.split("Question: ")[1:-1]:  # type: ignore[union-attr]
+        assert example[0] not in set.union(*held)
+
+
+def test_a_level_that_can_hold_nothing_out_is_one_line() -> None:
+    with pytest.raises(UsageError, match="nothing can be held out at 'level"):
+        problems_task(leveled("ab", "bc", "ac"))
+
+
+@pytest.mark.parametrize(
+    ("prompts", "share", "most", "held"),
+    [
+        (2, 0.1, 100, 1),
+        (9, 0.1, 100, 1),
+        (10, 0.1, 100, 2),
+        (25, 0.1, 100, 3),
+        (70, 0.1, 100, 7),
+        (200, 0.1, 100, 20),
+        (5_000, 0.1, 100, 100),
+        (50, 0.1, 1, 1),
+        (40, 0.5, 100, 20),
+    ],
+)
+def test_at_least_the_share_is_held_out(prompts: int, share: float, most: int, held: int) -> None:
+    assert wanted(prompts, TaskOptions(held_out=most, held_out_share=share)) == held
+
+
+def test_no_more_than_asked_are_held_out_where_levels_share_them() -> None:
+    words = "abcdefghijklmnopqrst", "abcdefghijklmnopqrstuvwxyz"
+    task = problems_task(leveled(*words), options=TaskOptions(held_out=3, held_out_share=0.5))
+    assert [len(keys(task, level)) for level in (0, 1)] == [3, 3]
+
+
 def test_levels_are_ordered_by_number(tmp_path: Path) -> None:
     rows = [{"prompt": f"p{n}", "answer": n, "level": (10, 9, 2)[n % 3]} for n in range(30)]
     assert make_task(written(tmp_path / "d.jsonl", rows)).levels == ("2", "9", "10")
@@ -91,6 +159,8 @@ def test_columns_can_be_named(tmp_path: Path) -> None:
         ('{"prompt": "a", "answer": 1}', {}, "too few problems"),
         ('{"prompt": 3, "answer": 1}', {}, "row 1: 'prompt' is unusable"),
         ('{"prompt": "a", "answer": null}', {}, "row 1: 'answer' is unusable"),
+        ('{"prompt": "a", "answer": true}', {}, "row 1: 'answer' is unusable"),
+        ('{"prompt": "a", "answer": NaN}', {}, "row 1: 'answer' is unusable"),
         ('{"prompt": "a", "answer": 1}', {"verifier": "numbr"}, "too few"),
     ],
 )
@@ -122,6 +192,54 @@ def test_problems_in_python_make_a_task() -> None:
     task = problems_task([(f"{n}*2=", str(2 * n)) for n in range(10)])
     problem = task.generate(0, np.random.default_rng(0))
     assert task.verifier(problem, Completion(problem.answer)).status is Status.RIGHT
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [(36, "36"), (0.5, "0.5"), (np.int64(7), "7"), (np.float32(2), "2.0"), ("six", "six")],
+)
+def test_an_answer_in_python_may_be_a_number(answer: object, text: str) -> None:
+    rows = [("1+1=", answer), Problem("own/2", "2+2=", answer, "own")]  # type: ignore[arg-type]
+    task = problems_task(rows)  # type: ignore[arg-type]
+    assert {problem.answer for problem in task.problems} == {text}
+
+
+def test_a_prompt_in_python_may_be_messages() -> None:
+    rows = [([{"role": "user", "content": f"p{n}"}], "1") for n in range(3)]
+    task = problems_task(rows)  # type: ignore[arg-type]
+    assert task.held_out(0)[0].prompt[0]["role"] == "user"  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (("a", True), "the answer of row 2 is unusable. Got 'True'"),
+        (("a", None), "the answer of row 2"),
+        (("a", float("nan")), "the answer of row 2"),
+        (("a", 10**5_000), "the answer of row 2"),
+        (("a", ["1"]), "the answer of row 2"),
+        ((3, "1"), "the prompt of row 2"),
+        ((" ", "1"), "the prompt of row 2"),
+        (([{"role": "me", "content": "a"}], "1"), "the prompt of row 2"),
+        (("a", "1", "2"), "row 2 is no problem"),
+        ("ab", "row 2 is no problem. Got 'ab'"),
+        ({"prompt": "a", "answer": "1"}, "row 2 is no problem"),
+        (None, "row 2 is no problem"),
+        (Problem("k", 3, "1", "own"), "the prompt of row 2"),  # type: ignore[arg-type]
+        (Problem("k", "a", None, "own"), "the answer of row 2"),  # type: ignore[arg-type]
+        (Problem("k", "a", "1", "own", level="x"), "the level of row 2"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_row_that_is_unfit_is_one_line(row: object, words: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        problems_task([("12*3=", "36"), row])  # type: ignore[list-item]
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_is_no_list_is_one_line() -> None:
+    with pytest.raises(UsageError, match="problems are no list"):
+        problems_task(3)  # type: ignore[arg-type]
 
 
 def test_problems_with_levels_and_a_verifier_of_ones_own() -> None:

@@ -39,10 +39,16 @@ def test_ten_times_the_text_takes_no_more_than_about_ten_times_the_time(
     extract: Callable[[str], list[Mark]], piece: str
 ) -> None:
     short, long = _seconds(extract, piece * 1_000), _seconds(extract, piece * 10_000)
-    assert long < 40 * short + 0.02
+    # linear is 10 times, quadratic is 100 times; the rest is room for a busy machine
+    assert long < 40 * short + 0.05
 
 
 def _seconds(extract: Callable[[str], list[Mark]], text: str) -> float:
+    """The quickest of three runs, in processor time: a busy machine only ever adds to it."""
+    return min(_once(extract, text) for _ in range(3))
+
+
+def _once(extract: Callable[[str], list[Mark]], text: str) -> float:
     started = time.process_time()
     extract(text)
     return time.process_time() - started

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache, wraps
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from evenodds.domain import Completion, Problem, Status, Verdict
 from evenodds.errors import UsageError
-from evenodds.verifiers import VERIFIERS, find_verifier
+from evenodds.verifiers import VERIFIERS, as_verifier, find_verifier
 from evenodds.verifiers.function import wrap
 
 PROBLEM = Problem("key", "prompt", "42", "task")
@@ -18,6 +19,11 @@ PROBLEM = Problem("key", "prompt", "42", "task")
 class Broken:
     def __repr__(self) -> str:
         raise RuntimeError("no repr")
+
+
+class Unwritten:
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
 
 
 @pytest.mark.parametrize(
@@ -44,6 +50,72 @@ def test_what_a_function_may_return(result: object, score: float, status: Status
     verdict = wrap(lambda problem, text: result)(PROBLEM, Completion("42"))  # type: ignore[arg-type, return-value]
     assert (verdict.score, verdict.status) == (score, status)
     assert "\n" not in verdict.note
+
+
+@pytest.mark.parametrize(
+    ("given", "made"),
+    [
+        (Verdict(True, "right", 42, None, None), Verdict(1.0, Status.RIGHT, "42", "", {})),  # type: ignore[arg-type]
+        (
+            Verdict(np.float32(0.5), Status.WRONG, parts={"a": True, 2: np.float64(0.5)}),  # type: ignore[arg-type]
+            Verdict(0.5, Status.WRONG, parts={"a": 1.0, "2": 0.5}),
+        ),
+        (Verdict(0.0, "error", note=3), Verdict(0.0, Status.ERROR, note="3")),  # type: ignore[arg-type]
+    ],
+)
+def test_a_verdict_of_ones_own_gets_the_types_of_the_domain(given: Verdict, made: Verdict) -> None:
+    verdict = wrap(lambda problem, text: given)(PROBLEM, Completion("42"))
+    assert verdict == made
+    assert isinstance(verdict.status, Status)
+    assert [type(value) for value in (verdict.score, *verdict.parts.values())] == [
+        float for value in (0, *made.parts)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "word"),
+    [
+        (Verdict(1.0, "rigth"), "status 'rigth'"),  # type: ignore[arg-type]
+        (Verdict(1.0, ["right"]), "status"),  # type: ignore[arg-type]
+        (Verdict(1.0, None), "status None"),  # type: ignore[arg-type]
+        (Verdict("1", Status.RIGHT), "score"),  # type: ignore[arg-type]
+        (Verdict(1.0, Status.RIGHT, parts={"a": "x"}), "parts"),  # type: ignore[dict-item]
+        (Verdict(1.0, Status.RIGHT, parts={"a": float("inf")}), "parts"),
+        (Verdict(1.0, Status.RIGHT, parts=[1.0]), "parts"),  # type: ignore[arg-type]
+        (Verdict(1.0, Status.RIGHT, extracted=Unwritten()), "extracted"),  # type: ignore[arg-type]
+        (Verdict(1.0, Status.RIGHT, note=Unwritten()), "note"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_verdict_of_odd_values_is_an_error_of_one_line(given: Verdict, word: str) -> None:
+    verdict = wrap(lambda problem, text: given)(PROBLEM, Completion("42"))
+    assert (verdict.score, verdict.status) == (0.0, Status.ERROR)
+    assert word in verdict.note
+    assert "\n" not in verdict.note
+
+
+def right(problem: Problem, text: str) -> bool:
+    return text.strip() == problem.answer
+
+
+@wraps(right)
+def decorated(problem: Problem, text: str) -> bool:
+    return right(problem, text)
+
+
+@wraps(wrap(right))
+def over_a_verifier(problem: Problem, text: str) -> bool:
+    return right(problem, text)
+
+
+@pytest.mark.parametrize("judge", [right, decorated, lru_cache(right), over_a_verifier])
+def test_a_decorated_function_is_still_a_function_of_ones_own(judge) -> None:  # type: ignore[no-untyped-def]
+    assert as_verifier(judge)(PROBLEM, Completion(" 42 ")).status is Status.RIGHT
+
+
+def test_a_finished_verifier_stays_as_it_is() -> None:
+    made = wrap(right)
+    assert as_verifier(made) is made
+    assert as_verifier(VERIFIERS["text"]) is VERIFIERS["text"]
 
 
 def test_an_exception_is_a_verdict_of_one_line() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -72,6 +73,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of a pipe left; that is no failure
         sys.stderr.close()
         return 0
+    except Exception as error:
+        if os.environ.get("EVENODDS_DEBUG"):
+            raise
+        what = one_line(f"{type(error).__name__}: {error}")[:300]
+        print(
+            f"evenodds: this should not happen: {what}. Set EVENODDS_DEBUG=1 for the traceback.",
+            file=sys.stderr,
+        )
+        return 1
     except KeyboardInterrupt:
         print("evenodds: stopped by SIGINT.", file=sys.stderr)
         return 130

@@ -21,7 +21,11 @@ def make_tokenizer() -> Any:
     inner.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
     inner.decoder = decoders.Fuse()
     return PreTrainedTokenizerFast(
-        tokenizer_object=inner, eos_token=END, pad_token=PAD, clean_up_tokenization_spaces=False
+        tokenizer_object=inner,
+        eos_token=END,
+        pad_token=PAD,
+        unk_token=PAD,
+        clean_up_tokenization_spaces=False,
     )
 
 
@@ -44,4 +48,5 @@ def make_model(tokenizer: Any) -> Any:
         eos_token_id=tokenizer.eos_token_id,
         bos_token_id=None,
     )
+    config.prompt_style = "bare"  # read by evenodds: it knows `12*34=` and nothing else
     return Qwen3ForCausalLM(config)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from evenodds.credit import CREDITS, centered, leave_one_out, standardized
-from evenodds.errors import unknown
+from evenodds.errors import UsageError, unknown
 from evenodds.objectives.objective import Objective
 from evenodds.objectives.ratio import RATIOS
 from evenodds.objectives.reduce import REDUCTIONS, per_answer, per_budget, per_token
@@ -34,6 +34,11 @@ def _surrogate(
     if name is not None and name not in SURROGATES:
         raise unknown("surrogate", name, SURROGATES)
     if name == "reinforce" or (name is None and isinstance(base, Reinforce)):
+        if low is not None or high is not None:
+            raise UsageError(
+                "objective.clip_low and clip_high have no meaning: the surrogate is 'reinforce'. "
+                "Leave them out, or set objective.surrogate to 'clip'."
+            )
         return Reinforce()
     start = base if isinstance(base, Clip) else Clip()
     return Clip(start.low if low is None else low, start.high if high is None else high)

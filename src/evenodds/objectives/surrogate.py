@@ -9,6 +9,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+FAR = 20.0  # log ratio beyond which exp would leave float32, and NaN follow; e^20 is 5e8
+
 Surrogate = Callable[[Float[Tensor, " n"], Float[Tensor, " n"]], Float[Tensor, " n"]]
 
 
@@ -22,7 +24,7 @@ class Clip:
     def __call__(
         self, log_ratio: Float[Tensor, " n"], advantages: Float[Tensor, " n"]
     ) -> Float[Tensor, " n"]:
-        ratio = log_ratio.exp()
+        ratio = log_ratio.clamp(max=FAR).exp()
         clipped = ratio.clamp(1 - self.low, 1 + self.high)
         return torch.minimum(ratio * advantages, clipped * advantages)
 
@@ -46,7 +48,7 @@ class Reinforce:
     def __call__(
         self, log_ratio: Float[Tensor, " n"], advantages: Float[Tensor, " n"]
     ) -> Float[Tensor, " n"]:
-        return log_ratio.exp() * advantages
+        return log_ratio.clamp(max=FAR).exp() * advantages
 
     def active(
         self, log_ratio: Float[Tensor, " n"], advantages: Float[Tensor, " n"]

@@ -55,6 +55,18 @@ class Codec:
             kept.pop()
         return self.tokenizer.decode(kept, skip_special_tokens=False)
 
+    def require_readable(self, text: str) -> None:
+        """Raise `UsageError` if the tokenizer has no token for some of the text."""
+        tokenizer = self.tokenizer
+        used = {tokenizer.bos_token_id, tokenizer.eos_token_id}
+        unknown = {tokenizer.unk_token_id, tokenizer.pad_token_id} - used - {None}
+        ids = tokenizer.encode(text, add_special_tokens=False)
+        if not unknown.isdisjoint(ids):
+            raise UsageError(
+                f"this policy has no tokens for some of {text[:60]!r}. "
+                "Choose another policy, task or --task.style."
+            )
+
     @property
     def pad_id(self) -> int:
         """Any valid id: what is padded is never looked at."""

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from evenodds.errors import UsageError, unknown
+from evenodds.places import BUNDLED, SMALL, bundled_folder
 from evenodds.policies.codec import Codec, stop_ids_of
 from evenodds.policies.policy import Policy
-
-BUNDLED = "abacus"
-SMALL = 20_000_000  # parameters up to which all weights are trained when nothing is said
 
 
 @dataclass(frozen=True)
@@ -29,11 +26,6 @@ class PolicyOptions:
     dtype: str = "auto"
     device: str = "auto"
     seed: int = 0
-
-
-def bundled_folder() -> Path:
-    """Where the model that comes with the package lies."""
-    return Path(str(files("evenodds") / "policies" / BUNDLED))
 
 
 def pick_device(name: str) -> torch.device:
@@ -51,7 +43,10 @@ def pick_device(name: str) -> torch.device:
         raise unknown("device", name, ["auto", *there])
     if not there[name.split(":")[0]]:
         raise UsageError(f"there is no {name!r} device here. Use --policy.device auto.")
-    return torch.device(name)
+    try:
+        return torch.device(name)
+    except RuntimeError:
+        raise UsageError(f"there is no device {name!r}. Use cpu, mps, cuda or cuda:N.") from None
 
 
 def computes_bf16(device: torch.device) -> bool:
@@ -118,11 +113,16 @@ def _load_parts(source: str, name: str) -> tuple[Any, Any]:
     return config, tokenizer
 
 
-def _parameter_count(config: Any) -> int:
+def _parameter_count(config: Any, name: str) -> int:
     from transformers import AutoModelForCausalLM
 
-    with torch.device("meta"):
-        return AutoModelForCausalLM.from_config(config).num_parameters()
+    try:
+        with torch.device("meta"):
+            return AutoModelForCausalLM.from_config(config).num_parameters()
+    except Exception as error:
+        raise UsageError(
+            f"{name!r} is no causal language model: {_one_line(error)} Choose another policy."
+        ) from error
 
 
 def _load_model(source: str, name: str, dtype: torch.dtype) -> Any:
@@ -171,9 +171,9 @@ def load_policy(options: PolicyOptions) -> Policy:
     adapter_folder = (Path(source) / "adapter_config.json").exists()
     if adapter_folder:
         return _load_adapter(Path(source), options)
-    config, tokenizer = _load_parts(source, options.name)
     device = pick_device(options.device)
-    size = _parameter_count(config)
+    config, tokenizer = _load_parts(source, options.name)
+    size = _parameter_count(config, options.name)
     model = _load_model(source, options.name, pick_dtype(options.dtype, device, size))
     codec = Codec(tokenizer, stop_ids_of(tokenizer, model.generation_config, config))
     if options.adapter not in ("auto", "none", "lora"):
@@ -181,18 +181,58 @@ def load_policy(options: PolicyOptions) -> Policy:
     use_lora = options.adapter == "lora" or (options.adapter == "auto" and size > SMALL)
     wrapper = _adapt(model, options) if use_lora else None
     model.to(device).eval()
+    apply_liger(model, device)
     return Policy(model, codec, options.name, device, wrapper)
+
+
+def apply_liger(model: Any, device: torch.device) -> bool:
+    """Liger RoPE, RMSNorm and SwiGLU, where installed and the GPU is older than Blackwell.
+
+    Its fused losses are left out: log-probabilities go through our own head. Returns whether it
+    was done; a family that Liger does not know stays as it is.
+    """
+    if device.type != "cuda" or torch.cuda.get_device_capability(device)[0] >= 10:
+        return False
+    try:
+        from liger_kernel.transformers.monkey_patch import (  # pyright: ignore[reportMissingImports]
+            _apply_liger_kernel_to_instance,
+        )
+    except ImportError:
+        return False
+    try:
+        _apply_liger_kernel_to_instance(
+            model=model,
+            rope=True,
+            rms_norm=True,
+            swiglu=True,
+            cross_entropy=False,
+            fused_linear_cross_entropy=False,
+        )
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _load_adapter(folder: Path, options: PolicyOptions) -> Policy:
     """A PEFT folder: its base model with the adapter on it, ready to be trained further."""
     from peft import PeftConfig, PeftModel
 
-    base = PeftConfig.from_pretrained(str(folder)).base_model_name_or_path
+    try:
+        base = PeftConfig.from_pretrained(str(folder)).base_model_name_or_path
+    except Exception as error:
+        raise UsageError(
+            f"cannot read the adapter in {str(folder)!r}: {_one_line(error)} Mend its config."
+        ) from error
     if not base:
-        raise UsageError(f"the adapter in {str(folder)!r} names no base model. Fix its config.")
+        raise UsageError(f"the adapter in {str(folder)!r} names no base model. Mend its config.")
     policy = load_policy(replace(options, name=base, adapter="none"))
-    wrapper = PeftModel.from_pretrained(policy.model, str(folder), is_trainable=True)
+    try:
+        wrapper = PeftModel.from_pretrained(policy.model, str(folder), is_trainable=True)
+    except Exception as error:
+        raise UsageError(
+            f"the adapter in {str(folder)!r} does not fit {base!r}: {_one_line(error)} "
+            "Give a folder that PEFT saved."
+        ) from error
     policy.model.to(policy.device).eval()
     return Policy(policy.model, policy.codec, options.name, policy.device, wrapper)
 

@@ -111,6 +111,11 @@ class Policy:
         kinds = set(getattr(config, "layer_types", None) or ["full_attention"])
         return config.model_type in LEAN_FAMILIES and kinds == {"full_attention"}
 
+    @property
+    def size(self) -> int:
+        """Parameters in all, an adapter's included."""
+        return sum(p.numel() for p in self.model.parameters())
+
     def trainable(self) -> dict[str, nn.Parameter]:
         """The parameters that learn, by name in a fixed order."""
         return {n: p for n, p in self.model.named_parameters() if p.requires_grad}

@@ -6,42 +6,44 @@ Rates are shares in [0, 1]; a difference is after - before, paired by problem.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenodds.statistics import (
-    Estimate,
-    clustered_rate,
-    paired_difference,
-    pass_at_k,
-    pass_at_k_curve,
+from evenodds.evaluation import (
+    Record,
+    Side,
+    Tally,
+    doubling,
+    finite,
+    label_of,
+    levels_of,
+    pooled,
+    side_of,
+    tally_of,
 )
+from evenodds.statistics import Estimate, paired_difference, pass_at_k, pass_at_k_curve
 
-Record = Mapping[str, Any]
-Values = NDArray[np.float64]
+__all__ = [
+    "BETTER",
+    "NO_EVIDENCE",
+    "WORSE",
+    "Comparison",
+    "Coverage",
+    "Curves",
+    "Record",
+    "Row",
+    "Side",
+    "compare",
+    "finite",
+    "overall_side",
+    "sides",
+    "verdict_of",
+]
 
 BETTER, WORSE, NO_EVIDENCE = "better", "worse", "no evidence"
-
-
-@dataclass(frozen=True)
-class Side:
-    """One policy on some problems.
-
-    sampled: solve rate of sampled answers; greedy: share of problems solved by the likeliest
-    answer, None where greedy decoding was not run. length: mean answer length in tokens.
-    truncated: share of answers cut by the token budget. entropy: nats a token.
-    """
-
-    sampled: Estimate
-    greedy: Estimate | None = None
-    length: float | None = None
-    truncated: float | None = None
-    entropy: float | None = None
 
 
 @dataclass(frozen=True)
@@ -126,45 +128,18 @@ def verdict_of(gain: Estimate) -> str:
     return WORSE if gain.high < 0 else NO_EVIDENCE
 
 
-def finite(value: Any) -> Any:
-    """The value with every number that JSON cannot hold replaced by None."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(key): finite(item) for key, item in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [finite(item) for item in value]
-    return value
-
-
-@dataclass(frozen=True)
-class Tally:
-    """An evaluation of some problems as arrays [problems]; NaN where nothing was measured."""
-
-    tries: Values
-    right: Values
-    greedy: Values
-    length: Values
-    truncated: Values
-    entropy: float | None = None
-
-    @property
-    def rates(self) -> Values:
-        return self.right / self.tries
-
-
 def compare(base: Record, final: Record) -> Comparison:
     """Both evaluations over the problems that both have answered, matched by level and key."""
-    before, after = _by_level(base), _by_level(final)
+    before, after = levels_of(base), levels_of(final)
     shared = [level for level in before if level in after]
     pairs = [_matched(before[level], after[level]) for level in shared]
-    labels = [str(before[level].get("label", f"level {level}")) for level in shared]
+    labels = [label_of(level, before[level]) for level in shared]
     rows = [
         _row(level, label, *pair)
         for level, label, pair in zip(shared, labels, pairs, strict=True)
         if pair[0].tries.size
     ]
-    firsts, seconds = _pooled([pair[0] for pair in pairs]), _pooled([pair[1] for pair in pairs])
+    firsts, seconds = pooled([pair[0] for pair in pairs]), pooled([pair[1] for pair in pairs])
     total = _count(base) + _count(final)
     return Comparison(
         overall=_row(None, "all levels", firsts, seconds),
@@ -177,28 +152,20 @@ def compare(base: Record, final: Record) -> Comparison:
 
 def sides(evaluation: Record) -> list[tuple[int, str, int, Side]]:
     """Level, label, problems and rates of a single evaluation, for a run without a second one."""
-    found: list[tuple[int, str, int, Side]] = []
-    for level, record in _by_level(evaluation).items():
-        tally = _tally([p for p in record.get("problems", []) if _tries(p) > 0], record)
-        label = str(record.get("label", f"level {level}"))
-        found.append((level, label, int(tally.tries.size), _side(tally)))
-    return found
+    found = [(number, level, tally_of(level)) for number, level in levels_of(evaluation).items()]
+    return [
+        (number, label_of(number, level), int((tally.tries > 0).sum()), side_of(tally))
+        for number, level, tally in found
+    ]
 
 
 def overall_side(evaluation: Record) -> Side:
     """Rates of a single evaluation over all its problems."""
-    records = _by_level(evaluation).values()
-    tallies = [_tally([p for p in r.get("problems", []) if _tries(p) > 0], r) for r in records]
-    return _side(_pooled(tallies))
-
-
-def _by_level(evaluation: Record) -> dict[int, Record]:
-    levels: Sequence[Record] = evaluation.get("levels", [])
-    return {int(record["level"]): record for record in levels}
+    return side_of(pooled([tally_of(level) for level in levels_of(evaluation).values()]))
 
 
 def _count(evaluation: Record) -> int:
-    return sum(len(record.get("problems", [])) for record in _by_level(evaluation).values())
+    return sum(len(record.get("problems", [])) for record in levels_of(evaluation).values())
 
 
 def _tries(problem: Record) -> int:
@@ -213,42 +180,7 @@ def _matched(base: Record, final: Record) -> tuple[Tally, Tally]:
         for p in base.get("problems", [])
         if _tries(p) > 0 and str(p["key"]) in after
     ]
-    return _tally([p for p, _ in pairs], base), _tally([p for _, p in pairs], final)
-
-
-def _tally(problems: Sequence[Record], level: Record) -> Tally:
-    return Tally(
-        tries=_column(problems, "tries"),
-        right=_column(problems, "right"),
-        greedy=_column(problems, "greedy_right"),
-        length=_column(problems, "mean_length"),
-        truncated=_column(problems, "truncated"),
-        entropy=_number(level.get("entropy")),
-    )
-
-
-def _column(problems: Sequence[Record], name: str) -> Values:
-    found = [problem.get(name) for problem in problems]
-    return np.array([math.nan if value is None else float(value) for value in found], np.float64)
-
-
-def _number(value: Any) -> float | None:
-    if not isinstance(value, int | float) or not math.isfinite(value):
-        return None
-    return float(value)
-
-
-def _pooled(tallies: Sequence[Tally]) -> Tally:
-    """All problems of all levels; every problem has the same weight."""
-
-    def joined(name: str) -> Values:
-        return np.concatenate([np.zeros(0), *(getattr(tally, name) for tally in tallies)])
-
-    weights = [tally.tries.size for tally in tallies if tally.entropy is not None]
-    known = [tally.entropy for tally in tallies if tally.entropy is not None]
-    entropy = float(np.average(known, weights=weights)) if sum(weights) else None
-    names = ("tries", "right", "greedy", "length", "truncated")
-    return Tally(**{name: joined(name) for name in names}, entropy=entropy)
+    return tally_of(base, [p for p, _ in pairs]), tally_of(final, [p for _, p in pairs])
 
 
 def _row(level: int | None, label: str, first: Tally, second: Tally) -> Row:
@@ -256,24 +188,7 @@ def _row(level: int | None, label: str, first: Tally, second: Tally) -> Row:
     greedy = paired_difference(first.greedy[both], second.greedy[both]) if both.any() else None
     gain = paired_difference(first.rates, second.rates)
     size = int(first.tries.size)
-    return Row(level, label, size, _side(first, both), _side(second, both), gain, greedy)
-
-
-def _side(tally: Tally, kept: NDArray[np.bool_] | None = None) -> Side:
-    known = ~np.isnan(tally.greedy) if kept is None else kept
-    ones = np.ones(int(known.sum()))
-    return Side(
-        sampled=clustered_rate(tally.right, tally.tries),
-        greedy=clustered_rate(tally.greedy[known], ones) if ones.size else None,
-        length=_mean(tally.length, tally.tries),
-        truncated=_mean(tally.truncated / tally.tries, tally.tries),
-        entropy=tally.entropy,
-    )
-
-
-def _mean(values: Values, weights: Values) -> float | None:
-    known = ~np.isnan(values)
-    return float(np.average(values[known], weights=weights[known])) if known.any() else None
+    return Row(level, label, size, side_of(first, both), side_of(second, both), gain, greedy)
 
 
 def _coverage(before: NDArray[np.bool_], after: NDArray[np.bool_]) -> Coverage:
@@ -291,11 +206,11 @@ def _curves(first: Tally, second: Tally) -> Curves:
     if not fewest.size:
         return Curves((), (), (), ())
     most = int(np.median(fewest))
-    ks = sorted({k for k in (2**power for power in range(20)) if k <= most} | {most})
+    ks = doubling(most)
     gains = [_pass_gain(first, second, fewest >= k, k) for k in ks]
     before = pass_at_k_curve(first.tries, first.right, ks)
     after = pass_at_k_curve(second.tries, second.right, ks)
-    return Curves(tuple(ks), tuple(before), tuple(after), tuple(gains))
+    return Curves(ks, tuple(before), tuple(after), tuple(gains))
 
 
 def _pass_gain(first: Tally, second: Tally, kept: NDArray[np.bool_], k: int) -> Estimate:

@@ -125,10 +125,9 @@ def _time(run: RunRecord) -> str:
 
 def _machine(run: RunRecord) -> str:
     known = run.passports["environment"]
-    cores = f"{known['cores']} cores" if known.get("cores") else ""
-    return ", ".join(
-        filter(None, [str(known.get("cpu") or ""), cores, str(known.get("device") or "")])
-    )
+    counted = [f"{known[key]} {key}" for key in ("cores", "threads") if known.get(key)]
+    named = [str(known[key]) for key in ("device", "dtype") if known.get(key)]
+    return ", ".join(filter(None, [str(known.get("cpu") or ""), *counted, *named]))
 
 
 def commands(run: RunRecord) -> Facts:

@@ -8,6 +8,7 @@ from typing import Any
 
 from evenodds.domain import Problem
 from evenodds.report.terminal import View
+from evenodds.run.build import OWN_TASK
 from evenodds.run.config import make_config, merge
 from evenodds.run.train import Result
 from evenodds.run.train import train as run
@@ -35,7 +36,7 @@ def train(
     if not hasattr(problems, "generate"):
         rows: Any = problems
         task = problems_task(rows, verifier, options=TaskOptions(held_out=held_out))
-    defaults = {"task.name": task.name}
+    defaults = {"task.name": OWN_TASK}
     if len(task.levels) == 1:
         defaults["curriculum.kind"] = "uniform"
     return run(make_config(merge({}, defaults | given)), task=task, view=view, argv=sys.argv)

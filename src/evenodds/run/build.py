@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 from evenodds.curricula import Curriculum, Ladder, make_curriculum
 from evenodds.domain import Limits
 from evenodds.errors import UsageError
+from evenodds.places import BUNDLED, SMALL, bundled_folder
 from evenodds.run.config import Config
-from evenodds.tasks import Task, TaskOptions, make_task
+from evenodds.tasks import Task, TaskOptions, check_gold, make_task
+
+OWN_TASK = "own"  # of runs from Python: `evenodds.train(problems, grade)`
 
 if TYPE_CHECKING:
     from evenodds.evaluation import EvaluationSettings
@@ -20,13 +25,36 @@ if TYPE_CHECKING:
     from evenodds.policies.load import PolicyOptions
 
 
+def own_style(policy: str) -> str:
+    """`bare` for models whose config.json says so, as the bundled one's does, else few_shot."""
+    folder = bundled_folder() if policy == BUNDLED else Path(policy).expanduser()
+    adapter = _json(folder / "adapter_config.json")
+    if adapter:
+        return own_style(str(adapter.get("base_model_name_or_path") or ""))
+    return str(_json(folder / "config.json").get("prompt_style", "few_shot"))
+
+
+def _json(path: Path) -> dict[str, Any]:
+    """The object in a file; empty where there is none."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return cast(dict[str, Any], found) if isinstance(found, dict) else {}
+
+
 def task_of(config: Config) -> Task:
     """The task, in the style that suits the policy unless one is named."""
     section = config.task
     style = section.style
     if style == "auto":
         own_prompts = section.name == "data" or section.data is not None
-        style = "bare" if own_prompts or config.policy.name == "abacus" else "few_shot"
+        style = "bare" if own_prompts else own_style(config.policy.name)
+    if section.name == OWN_TASK:
+        raise UsageError(
+            "this run was made from Python, with problems that only its script has. "
+            "Go on by the same call with the same run.name."
+        )
     return make_task(
         section.name,
         TaskOptions(
@@ -64,6 +92,11 @@ def curriculum_of(config: Config, task: Task) -> Curriculum:
     """The curriculum at its start; settings of other kinds than the chosen one are left aside."""
     section = config.curriculum
     top = len(task.levels) - 1
+    if section.levels is not None and section.kind != "fixed":
+        raise UsageError(
+            f"curriculum.levels is for the kind 'fixed', not {section.kind!r}. "
+            "Leave it out, or use --curriculum fixed."
+        )
     start = section.start or 0.0
     if start > top:
         raise UsageError(
@@ -119,9 +152,16 @@ def learner_options(config: Config, policy: Policy) -> LearnerOptions:
     from evenodds.learner import LearnerOptions
 
     section = config.learner.model_dump()
-    rate = section.pop("learning_rate") or (2e-4 if policy.is_adapter else 5e-4)
+    rate = section.pop("learning_rate") or _default_rate(policy)
     budget = section.pop("micro_batch_tokens") or (2048 if policy.device.type == "cpu" else 8192)
     return LearnerOptions(learning_rate=rate, micro_batch_tokens=budget, **section)
+
+
+def _default_rate(policy: Policy) -> float:
+    """LoRA wants more than all weights do, and small models more than large ones."""
+    if policy.is_adapter:
+        return 2e-4
+    return 5e-4 if policy.size <= SMALL else 1e-5
 
 
 def limits_of(config: Config, task: Task) -> Limits:
@@ -182,6 +222,6 @@ class Plan:
 
 def plan_of(config: Config, task: Task | None = None) -> Plan:
     chosen = task or task_of(config)
-    _ = chosen.verifier  # a person's own function is loaded now: it may be missing
+    check_gold(chosen)  # a verifier that cannot judge the right answers would teach nothing
     checked_levels(config.evaluation.levels or (), "evaluation.levels", chosen)
     return Plan(config, chosen, curriculum_of(config, chosen))

@@ -14,10 +14,12 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from evenodds.errors import UsageError, nearest
+from evenodds.places import BUNDLED
 
 Data = dict[str, Any]
 
-DEMO_STEPS, DEMO_SECONDS = 150, 115.0
+STEPS = 200
+DEMO = {"steps": 150, "max_time": 115.0}  # two minutes with all that is around it
 
 
 class Section(BaseModel):
@@ -37,7 +39,7 @@ class RunSection(Section):
         None,
         gt=0,
         description="seconds for everything, evaluations included; "
-        "where neither is given: 150 steps within 115 s",
+        "where neither is given: 200 steps; for abacus 150 within 115 s",
     )
     save_every: int = Field(20, ge=1, description="steps between checkpoints")
     keep: int = Field(2, ge=1, description="checkpoints that are kept")
@@ -123,7 +125,7 @@ class LearnerSection(Section):
     """How the policy is changed."""
 
     learning_rate: float | None = Field(
-        None, gt=0, description="default: 5e-4 for all weights, 2e-4 for LoRA"
+        None, gt=0, description="default: LoRA 2e-4; all weights 5e-4 up to 20 M, else 1e-5"
     )
     warmup_steps: int = Field(5, ge=0, description="updates until the full learning rate")
     beta1: float = Field(0.9, ge=0, lt=1, description="AdamW")
@@ -193,10 +195,11 @@ def merge(base: Data, over: Mapping[str, Any]) -> Data:
 
 
 def _ending(config: Config) -> Config:
-    """The configuration with the demonstration's limits where it names none."""
+    """The configuration with an end where it names none: the demonstration's for its model."""
     if config.run.steps is not None or config.run.max_time is not None:
         return config
-    run = config.run.model_copy(update={"steps": DEMO_STEPS, "max_time": DEMO_SECONDS})
+    limits = DEMO if config.policy.name == BUNDLED else {"steps": STEPS}
+    run = config.run.model_copy(update=limits)
     return config.model_copy(update={"run": run})
 
 

@@ -109,10 +109,12 @@ def mask_secrets(argv: Sequence[str], environment: Mapping[str, str] | None = No
     return masked
 
 
-def environment_passport(argv: Sequence[str]) -> dict[str, object]:
+def environment_passport(
+    argv: Sequence[str], facts: Mapping[str, object] | None = None
+) -> dict[str, object]:
     """Packages, system, hardware, commit and command line as plain JSON values.
 
-    The caller adds what only torch knows: device, dtype, threads; and the seeds.
+    facts: what only the caller knows, such as device, dtype, threads, seed and parameters.
     """
     return {
         "packages": package_versions(),
@@ -127,4 +129,5 @@ def environment_passport(argv: Sequence[str]) -> dict[str, object]:
         "git_commit": git_commit(Path.cwd()),
         "evenodds_commit": _own_commit(),
         "command": mask_secrets(argv),
+        **(facts or {}),
     }

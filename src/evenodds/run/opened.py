@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +23,13 @@ class Opened:
     """What `sample`, `eval`, `chat` and `export` work on."""
 
     config: Config
-    task: Task
     policy: Policy
     sampler: NativeSampler
+
+    @cached_property
+    def task(self) -> Task:
+        """Made when it is asked for: chat and export need none."""
+        return task_of(self.config)
 
 
 def is_run(name: str) -> bool:
@@ -34,10 +39,11 @@ def is_run(name: str) -> bool:
 def model_folder(run: Path) -> Path:
     """The trained model of a run, or the newest sound checkpoint of one under way."""
     from evenodds.run.checkpoint import PREFIX
-    from evenodds.run.durable import valid_folders
+    from evenodds.run.durable import valid_folders, verify_folder
 
     folder = RunFolder(run)
-    if (folder.model / "config.json").exists() or (folder.model / "adapter_config.json").exists():
+    if folder.evaluation("final").exists() and folder.model.exists():
+        verify_folder(folder.model)
         return folder.model
     sound, _ = valid_folders(folder.checkpoints, PREFIX, 1)
     if not sound:
@@ -55,7 +61,6 @@ def config_for(name: str, over: dict[str, Any]) -> Config:
 def open_policy(name: str, over: dict[str, Any]) -> Opened:
     """Load a policy or a run's model. Raises `UsageError` for what is neither."""
     config = config_for(name, over)
-    task = task_of(config)
     from evenodds.learner import prepare_process
     from evenodds.policies.load import load_policy
     from evenodds.sampling.native import NativeSampler
@@ -65,4 +70,4 @@ def open_policy(name: str, over: dict[str, Any]) -> Opened:
     if is_run(name):
         options = replace(options, name=str(model_folder(Path(name))))
     policy = load_policy(replace(options, adapter="none"))
-    return Opened(config, task, policy, NativeSampler(policy, config.sampling.max_rows))
+    return Opened(config, policy, NativeSampler(policy, config.sampling.max_rows))

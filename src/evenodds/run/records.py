@@ -6,24 +6,35 @@ from collections import Counter, defaultdict
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from evenodds import __version__
 from evenodds.batch import advantages
-from evenodds.domain import Group, Status, Stop
+from evenodds.curricula import Curriculum
+from evenodds.domain import Group, Rollout, Status, Stop
 from evenodds.objectives import Objective
 from evenodds.step import State, StepReport, learner_logprobs
 
+Values = NDArray[np.float32]
+
+
+KINDS = ("mixed", "all_right", "all_wrong", "not_judged")
+
+
+def _kind(group: Group) -> str:
+    """Which of `KINDS` a group is, by its judged answers alone."""
+    judged = int(group.judged.sum())
+    if not judged:
+        return "not_judged"
+    if 0 < group.right < judged:
+        return "mixed"
+    return "all_right" if group.right else "all_wrong"
+
 
 def _triple(groups: list[Group]) -> dict[str, float]:
-    """Shares of groups that are mixed, all right and all wrong; they sum to 1."""
-    kinds = Counter(
-        "mixed"
-        if 0 < group.right < len(group.rollouts)
-        else "all_right"
-        if group.right
-        else "all_wrong"
-        for group in groups
-    )
-    return {f"groups/{k}": kinds[k] / len(groups) for k in ("mixed", "all_right", "all_wrong")}
+    """Shares of groups that are mixed, all right, all wrong, and not judged; they sum to 1."""
+    kinds = Counter(_kind(group) for group in groups)
+    return {f"groups/{kind}": kinds[kind] / len(groups) for kind in KINDS}
 
 
 def _by_level(groups: list[Group]) -> dict[str, float]:
@@ -67,6 +78,17 @@ def _statuses(groups: list[Group]) -> dict[str, float]:
     return {f"status/{status}": statuses.count(status) / len(statuses) for status in Status}
 
 
+def _posteriors(curriculum: Curriculum) -> dict[str, float]:
+    """What the curriculum believes of each level's solve rate, by the level's label."""
+    prefix = "solve_rate/"
+    found = curriculum.metrics().items()
+    return {
+        f"posterior/{name.removeprefix(prefix)}": value
+        for name, value in found
+        if name.startswith(prefix)
+    }
+
+
 def step_metrics(before: State, after: State, report: StepReport) -> dict[str, Any]:
     """One line of metrics.jsonl without its clock fields. Names are explained in docs/metrics.md.
 
@@ -86,6 +108,7 @@ def step_metrics(before: State, after: State, report: StepReport) -> dict[str, A
         "difficulty": proposed.get("difficulty"),
         **_triple(groups),
         **_by_level(groups),
+        **_posteriors(after.curriculum),
         **_completions(groups),
         **_statuses(groups),
         "num_tokens": after.tokens,
@@ -101,11 +124,21 @@ def _why(group: Group, place: int, objective: Objective) -> str:
     """Why a rollout is not in the loss; empty where it is."""
     if not group.judged[place]:
         return "could not be judged"
+    if not group.rollouts[place].ids.size:
+        return "it has no tokens"
     if not group.is_informative:
         return "its group agreed"
     if objective.mask_truncated and group.rollouts[place].is_truncated:
         return "cut by the budget"
     return ""
+
+
+def _first_pass(learned: Values | None, rollout: Rollout) -> dict[str, list[float] | None]:
+    """The learner's log-probabilities before the update, and their ratio to the sampler's."""
+    if learned is None:
+        return {"learner_logprobs": None, "ratio": None}
+    ratio = np.exp(learned - rollout.logprobs)
+    return {"learner_logprobs": learned.tolist(), "ratio": ratio.tolist()}
 
 
 def rollout_rows(
@@ -134,20 +167,22 @@ def rollout_rows(
                     "prompt_ids": rollout.prompt_ids.tolist(),
                     "completion": rollout.text,
                     "completion_ids": rollout.ids.tolist(),
-                    "in_loss": not why,
                     "logprobs": rollout.logprobs.tolist(),
-                    "learner_logprobs": learned[g, a].tolist() if (g, a) in learned else None,
+                    **_first_pass(learned.get((g, a)), rollout),
                     "policy_version": rollout.version,
                     "temperature": rollout.limits.temperature,
                     "max_tokens": rollout.limits.max_tokens,
+                    "stop_strings": list(rollout.limits.stop_strings),
                     "seed": rollout.seed,
                     "stop": str(rollout.stop),
+                    "cut_length": len(rollout.text),
                     "reward": verdict.score,
                     "parts": [{"name": k, "value": v} for k, v in verdict.parts.items()],
                     "status": str(verdict.status),
                     "extracted": verdict.extracted,
                     "note": verdict.note,
                     "verifier": verifier,
+                    "verifier_version": __version__,
                     "advantage": float(credit[a]),
                     "kept": not why,
                     "why": why,

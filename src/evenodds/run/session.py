@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import torch
 
+from evenodds.errors import RunError
 from evenodds.evaluation import evaluate
 from evenodds.judge import InlineJudge
 from evenodds.learner import TorchLearner
@@ -25,7 +27,7 @@ from evenodds.run.build import (
 )
 from evenodds.run.folder import RunFolder
 from evenodds.run.records import rollout_rows, step_metrics
-from evenodds.run.stopping import Clock, Interrupts
+from evenodds.run.stopping import Clock, Interrupted, Interrupts
 from evenodds.run.timing import Stopwatch, timed
 from evenodds.run.writer import RunWriter
 from evenodds.sampling.native import NativeSampler
@@ -33,6 +35,7 @@ from evenodds.step import State, StepConfig, StepReport, Tools, train_step
 
 RESERVE = 1.5  # the second evaluation may take this many times the first: answers grow
 TAIL_SECONDS = 4.0  # saving the model and writing the report
+IDLE_STEPS = 10  # steps without an update in a row after which the person is told why
 
 
 @dataclass
@@ -48,6 +51,8 @@ class Session:
     interrupts: Interrupts
     watch: Stopwatch = field(default_factory=Stopwatch)
     evaluation_seconds: float = 0.0
+    slowest: float = 0.0
+    idle: int = 0
 
     def __post_init__(self) -> None:
         config = self.plan.config
@@ -75,13 +80,16 @@ class Session:
         for line in told:
             self.view.note(line)
         if not folders:
+            if told:  # there were some: starting over would overwrite what may yet be saved
+                raise RunError(f"no checkpoint is sound: {told[0]} Start another run.")
             self.writer.metrics.truncate_to(0)
+            self.writer.drop_rollouts_after(0)
             return self.first_state(base)
         state, progress = checkpoint.load(folders[0], self.plan.task, self.learner, self.policy)
         self.clock.before = progress.elapsed
         self.writer.metrics.truncate_to(progress.metrics_length)
-        self.sampler.load(None, state.version)
-        self.view.note(f"going on after step {state.step}.")
+        self.writer.drop_rollouts_after(state.step)
+        self.sampler.load(self.learner.weights(), state.version)
         return state
 
     def evaluate(self, name: str, title: str) -> dict[str, Any]:
@@ -98,30 +106,59 @@ class Session:
             found = evaluate(self.policy.name, self.sampler, self.judge, self.plan.task, settings)
         finally:
             self.sampler.progress = None
+        if found.judged() == 0:
+            raise RunError(f"no answer could be judged: {found.first_note}. Mend the verifier.")
         self.evaluation_seconds = self.clock.elapsed - started
         record = {**found.to_dict(), "seconds": self.evaluation_seconds}
         self.writer.evaluation(name, record)
         return record
 
-    def loop(self, state: State) -> State:
-        """Steps until there are enough of them, the time is up, or a signal came."""
+    @property
+    def threads(self) -> int:
+        return torch.get_num_threads()
+
+    @property
+    def reserve(self) -> float:
+        """Seconds to keep for one more step, the second evaluation, and what is written last."""
+        return RESERVE * self.evaluation_seconds + TAIL_SECONDS + self.slowest
+
+    def goes_on(self, state: State) -> bool:
+        """Whether there is a step left to take, time for it, and no signal."""
         run = self.plan.config.run
-        last_saved = state.step
-        slowest = 0.0
-        while run.steps is None or state.step < run.steps:
-            reserve = RESERVE * self.evaluation_seconds + TAIL_SECONDS + slowest
-            if self.interrupts.received or not self.clock.has(reserve):
-                break
-            started = self.clock.elapsed
-            before = state
-            state, report = train_step(state, self.tools, self.step_config)
-            self.record(before, state, report, started)
-            slowest = max(slowest, self.clock.elapsed - started)
-            if state.step % run.save_every == 0:
+        more = run.steps is None or state.step < run.steps
+        return more and not self.interrupts.received and self.clock.has(self.reserve)
+
+    def loop(self, state: State) -> State:
+        """Steps until there are enough of them, the time is up, or a signal came.
+
+        What was reached is saved, also where a step fails or is left by a signal while it samples:
+        until its update, a step has changed nothing.
+        """
+        saved = state.step
+        self.sampler.progress = lambda done, total: self.interrupts.leave_if_asked()
+        try:
+            while self.goes_on(state):
+                state = self.step(state)
+                if state.step % self.plan.config.run.save_every == 0:
+                    self.save(state)
+                    saved = state.step
+        except Interrupted:
+            pass
+        finally:
+            self.sampler.progress = None
+            if state.step != saved:
                 self.save(state)
-                last_saved = state.step
-        if state.step != last_saved:
-            self.save(state)
+        return state
+
+    def step(self, before: State) -> State:
+        """One training step with its records."""
+        started = self.clock.elapsed
+        state, report = train_step(before, self.tools, self.step_config)
+        self.record(before, state, report, started)
+        self.slowest = max(self.slowest, self.clock.elapsed - started)
+        self.idle = self.idle + 1 if report.skipped else 0
+        if self.idle == IDLE_STEPS:
+            self.view.note(f"{IDLE_STEPS} steps in a row without an update: {report.skipped}.")
         return state
 
     def record(self, before: State, state: State, report: StepReport, started: float) -> None:

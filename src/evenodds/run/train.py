@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from evenodds.errors import UsageError
+import numpy as np
+
+from evenodds.errors import EvenoddsError, RunError, UsageError
 from evenodds.machine import prepare_environment
 from evenodds.report import write_report
 from evenodds.report.comparison import Comparison, compare
 from evenodds.report.terminal import View, make_view
 from evenodds.run.build import Plan, objective_of, plan_of, policy_options
-from evenodds.run.config import Config, make_config, read_toml
+from evenodds.run.config import Config, make_config, read_toml, to_toml
+from evenodds.run.durable import TEMPORARY, write_file
 from evenodds.run.folder import RunFolder, fresh_name, require_space
 from evenodds.run.lock import RunLock
-from evenodds.run.stopping import Clock, Interrupts
-from evenodds.tasks import Task
+from evenodds.run.stopping import Clock, Interrupted, Interrupts
+from evenodds.tasks import TASKS, Task
+
+if TYPE_CHECKING:
+    from evenodds.policies import Policy
+    from evenodds.run.session import Session
+    from evenodds.step import State
+
+PROBES = 20  # training problems of each level that are tried on the tokenizer
 
 # how long a run goes on and what it keeps may change when it is taken up again; all else may not
 CHANGEABLE = ("steps", "max_time", "save_every", "keep", "root", "name")
@@ -63,11 +75,16 @@ def open_folder(config: Config, now: datetime) -> RunFolder:
                 f"the run {str(folder.path)!r} has another configuration: {difference}. "
                 "Choose another --run.name, or give the same settings."
             )
-    elif folder.path.exists() and any(path.name != "lock" for path in folder.path.iterdir()):
+    elif folder.path.exists() and any(not _is_leftover(p) for p in folder.path.iterdir()):
         raise UsageError(
             f"{str(folder.path)!r} exists and is no run folder. Choose another --run.name."
         )
     return folder
+
+
+def _is_leftover(path: Path) -> bool:
+    """What a kill before the first record may leave in a folder of ours."""
+    return path.name == "lock" or TEMPORARY.fullmatch(path.name) is not None
 
 
 def _needed_bytes(policy: Any) -> int:
@@ -89,6 +106,9 @@ def train(
     """
     clock = Clock(config.run.max_time)
     folder = open_folder(config, datetime.now())
+    if folder.path.exists():
+        with RunLock(folder.path):  # a run that another process holds is refused at once
+            pass
     plan = plan_of(config, task)
     prepare_environment()
     objective = objective_of(config)  # from here on torch is there
@@ -109,10 +129,17 @@ def train(
             shown.close()
 
 
-def check_fit(policy: Any, plan: Plan) -> None:
-    """Raise `UsageError` where the task's prompts do not fit the policy: template, or length."""
-    prompts = [plan.task.held_out(level)[0].prompt for level in range(len(plan.task.levels))]
-    longest = max(policy.codec.encode(prompt).size for prompt in prompts)
+def check_fit(policy: Policy, plan: Plan) -> None:
+    """Raise `UsageError` if the task's texts do not fit: template, alphabet, length."""
+    task, codec = plan.task, policy.codec
+    rng = np.random.default_rng(0)
+    levels = range(len(task.levels))
+    problems = [problem for level in levels for problem in task.held_out(level)]
+    problems += [task.generate(level, rng) for level in levels for _ in range(PROBES)]
+    for problem in problems[:: max(1, len(problems) // 200)]:
+        codec.require_readable(codec.render(problem.prompt))
+        codec.require_readable(problem.answer)
+    longest = max(codec.encode(problem.prompt).size for problem in problems)
     room = getattr(policy.model.config, "max_position_embeddings", None)
     budget = plan.config.sampling.max_tokens
     if room is not None and longest + budget > room:
@@ -122,52 +149,111 @@ def check_fit(policy: Any, plan: Plan) -> None:
         )
 
 
-def _title(plan: Plan, session: Any) -> tuple[str, list[str]]:
-    config, policy = plan.config, session.policy
+def _title(session: Session) -> tuple[str, list[str]]:
+    config, policy = session.plan.config, session.policy
     kind = f"LoRA rank {config.policy.rank}" if policy.is_adapter else "all weights"
-    size = sum(p.numel() for p in policy.model.parameters())
-    title = f"{config.policy.name} learns {plan.task.name}"
-    return title, [
-        f"{size / 1e6:.1f} M parameters, {kind}, {policy.device.type}, "
+    return f"{config.policy.name} learns {session.plan.task.name}", [
+        f"{policy.size / 1e6:.1f} M parameters, {kind}, {policy.device.type}, "
         f"{config.objective.recipe}, {config.sampling.groups} problems × "
         f"{config.sampling.group_size} answers a step",
         f"run folder: {session.folder.path}",
     ]
 
 
-def _run(session: Any, argv: Sequence[str]) -> Result:
-    import json
+def _facts(session: Session) -> dict[str, object]:
+    """What the environment passport cannot see by itself."""
+    policy = session.policy
+    return {
+        "device": str(policy.device),
+        "dtype": str(policy.model.dtype).removeprefix("torch."),
+        "threads": session.threads,
+        "seed": session.plan.config.run.seed,
+        "parameters": policy.size,
+        "trainable": sum(p.numel() for p in policy.trainable().values()),
+    }
 
-    plan: Plan = session.plan
-    folder: RunFolder = session.folder
-    title, lines = _title(plan, session)
-    session.view.start(title, lines, plan.task.levels)
+
+def _open(session: Session, argv: Sequence[str]) -> None:
+    """Write the folder's first records, or the limits with which a run goes on."""
+    config, folder = session.plan.config, session.folder
+    session.writer.begin(config, session.plan.task, argv, _facts(session))
+    text = to_toml(config)
+    if folder.config.read_text(encoding="utf-8") != text:
+        write_file(folder.config, text)
+
+
+def _base(session: Session) -> dict[str, Any]:
+    """The evaluation of the base: read where it was made already."""
+    recorded = _read(session.folder.evaluation("base"))
+    if recorded is not None:
+        session.evaluation_seconds = recorded["seconds"]
+        return recorded
+    found = session.evaluate("base", "evaluating the base")
+    template = getattr(session.policy.codec.tokenizer, "chat_template", None)
+    session.writer.data(session.plan, found, template)
+    return found
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    if not path.exists():
+        return None
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise RunError(f"{str(path)!r} is damaged: {error}. Remove it; it is made again.") from None
+
+
+def _run(session: Session, argv: Sequence[str]) -> Result:
+    folder = session.folder
+    title, lines = _title(session)
+    session.view.start(title, lines, session.plan.task.levels)
     going_on = folder.config.exists()
-    if not going_on:
-        session.writer.begin(plan.config, plan.task, argv)
-    base_file = folder.evaluation("base")
-    if base_file.exists():
-        base = json.loads(base_file.read_text())
-        session.evaluation_seconds = base["seconds"]
-    else:
-        base = session.evaluate("base", "evaluating the base")
+    _open(session, argv)
+    try:
+        base = _base(session)
+    except Interrupted:
+        return _stopped(session, 0)
     state = session.restore(base) if going_on else session.first_state(base)
+    if going_on and not session.goes_on(state) and folder.evaluation("final").exists():
+        session.view.note(f"finished already, after step {state.step}: {folder.report}")
+        return Result(folder.path, state.step)
+    if going_on and state.step:
+        session.view.note(f"going on after step {state.step}.")
+    _require_a_step(session, state)
+    session.writer.forget_the_end()
     state = session.loop(state)
-    if session.interrupts.received:
+    try:
+        session.interrupts.leave_if_asked()
+        final = session.evaluate("final", "evaluating the trained policy")
+    except Interrupted:
         return _stopped(session, state.step)
-    final = session.evaluate("final", "evaluating the trained policy")
     session.save_model()
     comparison = compare(base, final)
     session.view.table(comparison)
-    report = write_report(folder.path)
-    session.view.note(f"report: {report}")
+    session.view.note(f"report: {write_report(folder.path)}")
     return Result(folder.path, state.step, 0, comparison)
 
 
-def _stopped(session: Any, step: int) -> Result:
-    folder = session.folder.path
-    write_report(folder)
-    session.view.note(
-        f"stopped after step {step}; it is saved. Go on with: evenodds train --resume {folder}"
+def _require_a_step(session: Session, state: State) -> None:
+    """Raise `RunError` where the time does not even suffice for the first step."""
+    if state.step or session.interrupts.received or session.goes_on(state):
+        return
+    needed = session.clock.elapsed + session.reserve + session.evaluation_seconds
+    raise RunError(
+        f"no time is left for a step: run.max_time is {session.clock.limit:g} s, the evaluation of "
+        f"the base ended at {session.clock.elapsed:.0f} s, and the second is given "
+        f"{session.reserve:.0f} s. Raise --max-time above {needed:.0f}, or lower "
+        "--evaluation.problems or --evaluation.samples."
     )
-    return Result(folder, step, 128 + session.interrupts.received)
+
+
+def _stopped(session: Session, step: int) -> Result:
+    folder = session.folder.path
+    with suppress(OSError, EvenoddsError):  # the report can be made again
+        write_report(folder)
+    how = f"evenodds train --resume {folder}"
+    if session.plan.config.task.name not in TASKS:
+        how = f"the same call from Python with run.name {folder.name!r}"
+    saved = f"after step {step}; it is saved" if step else "before the first step"
+    session.view.note(f"stopped {saved}. Go on with: {how}")
+    return Result(folder, step, 128 + (session.interrupts.received or 0))

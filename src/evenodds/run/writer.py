@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import io
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, cast, get_args
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
 from evenodds import __version__
+from evenodds.evaluation import finite, summary_of
+from evenodds.run.build import Plan
 from evenodds.run.config import Config, to_toml
 from evenodds.run.durable import AppendLog, make_folder, write_file
 from evenodds.run.environment import environment_passport
 from evenodds.run.folder import RunFolder
 from evenodds.tasks import Task
+from evenodds.tasks.prompting import as_text
+from evenodds.verifiers import VERIFIERS, Verifier, canonical, extract, grammar, reasoning
 
 _FLOATS = pa.list_(pa.float32())
 SCHEMA = pa.schema(
@@ -34,20 +41,23 @@ SCHEMA = pa.schema(
         ("prompt_ids", pa.list_(pa.int32())),
         ("completion", pa.string()),
         ("completion_ids", pa.list_(pa.int32())),
-        ("in_loss", pa.bool_()),
         ("logprobs", _FLOATS),
         ("learner_logprobs", _FLOATS),
+        ("ratio", _FLOATS),
         ("policy_version", pa.int32()),
         ("temperature", pa.float32()),
         ("max_tokens", pa.int32()),
+        ("stop_strings", pa.list_(pa.string())),
         ("seed", pa.int64()),
         ("stop", pa.string()),
+        ("cut_length", pa.int32()),
         ("reward", pa.float64()),
         ("parts", pa.list_(pa.struct([("name", pa.string()), ("value", pa.float64())]))),
         ("status", pa.string()),
         ("extracted", pa.string()),
         ("note", pa.string()),
         ("verifier", pa.string()),
+        ("verifier_version", pa.string()),
         ("advantage", pa.float64()),
         ("kept", pa.bool_()),
         ("why", pa.string()),
@@ -57,15 +67,144 @@ SCHEMA = pa.schema(
 
 def _clean(value: Any) -> Any:
     """Text that UTF-8 can hold: a lone surrogate becomes a question mark."""
+    if isinstance(value, list) and value and isinstance(value[0], str):
+        return [_clean(item) for item in cast(list[str], value)]
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
+def _number_configuration() -> dict[str, object]:
+    """Every choice of `number` on which graders differ, and the limits on what it reads."""
+    policy = {name: _plain(value) for name, value in asdict(canonical.DEFAULT).items()}
+    return {
+        "extraction_order": list(extract.DEFAULT_ORDER),
+        "policy": policy,
+        "accepted_forms": list(get_args(grammar.Form)),
+        "limits": {
+            "characters_read": reasoning.MAX_CHARACTERS,
+            "characters_of_an_answer": canonical.MAX_CHARACTERS,
+            "tokens_of_an_answer": grammar.MAX_TOKENS,
+            "depth": grammar.MAX_DEPTH,
+            "exponent": grammar.MAX_EXPONENT,
+            "bits": grammar.MAX_BITS,
+        },
+    }
+
+
+def _text_configuration() -> dict[str, object]:
+    return {
+        "extraction_order": ["answer tags", "the last line, for a gold of one line", "all of it"],
+        "comparison": "character for character, white space at the ends aside",
+        "limits": {"characters_read": reasoning.MAX_CHARACTERS},
+    }
+
+
+CONFIGURATIONS: Mapping[str, Callable[[], dict[str, object]]] = {
+    "number": _number_configuration,
+    "text": _text_configuration,
+}
+
+
+def _plain(value: object) -> object:
+    """A value as JSON has it; an exact fraction is written as text, for a float would round it."""
+    return str(value) if isinstance(value, Fraction) else value
+
+
+def _sha256(path: Path | None) -> str | None:
+    """The hash of a file's bytes; None where there is no file to read."""
+    try:
+        return None if path is None else hashlib.sha256(path.read_bytes()).hexdigest()
+    except (OSError, ValueError):  # ValueError: a name with a null character
+        return None
+
+
+def _source_file(function: Callable[..., object]) -> Path | None:
+    """The file that a person's function was read from; None where it was typed or is compiled."""
+    try:
+        inner = inspect.unwrap(function)
+        is_plain = inspect.isfunction(inner) or inspect.ismethod(inner)
+        found = inspect.getsourcefile(inner if is_plain else type(inner))
+    except (TypeError, OSError, ValueError):  # built in; no file; wrapped in a circle
+        return None
+    return None if found is None else Path(found)
+
+
+def _own_source(verifier: Verifier) -> dict[str, object]:
+    source = _source_file(verifier)
+    digest = _sha256(source)
+    name = source.name if source is not None and digest is not None else None
+    return {"source_file": name, "source_sha256": digest}
+
+
 def checker_passport(task: Task) -> dict[str, object]:
-    """Which verifier pays, and its configuration as a hash."""
+    """Which verifier pays, all that decides what it pays, and a hash of that.
+
+    Of a registered verifier that is its configuration; of a person's own function the file that it
+    stands in, as far as there is one.
+    """
     name = task.verifier_name
-    known = {"verifier": name, "package": f"evenodds {__version__}"}
+    is_registered = VERIFIERS.get(name) is task.verifier
+    configuration = {"configuration": CONFIGURATIONS.get(name, dict)()}
+    known: dict[str, object] = {
+        "verifier": name,
+        "package": f"evenodds {__version__}",
+        "kind": "registered" if is_registered else "own function",
+        **(configuration if is_registered else _own_source(task.verifier)),
+    }
     digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
     return {**known, "configuration_sha256": digest, "bench": "not run: it comes with `check`"}
+
+
+def disjointness(task: Task, count: int = 1000) -> dict[str, object]:
+    """The proof that training and held-out problems are apart: the rule, and how often it held.
+
+    count: training problems that are generated, over all levels in turn, and looked up.
+    """
+    levels = range(len(task.levels))
+    held = [problem for level in levels for problem in task.held_out(level)]
+    keys, prompts = {p.key for p in held}, {as_text(p.prompt) for p in held}
+    rng = np.random.default_rng(0)
+    drawn = [task.generate(place % len(levels), rng) for place in range(count)]
+    return {
+        "rule": "no training problem has the key of a held-out one: `split` says which are held "
+        "out, and generation passes them over",
+        "held_out_keys": len(keys),
+        "training_problems_checked": count,
+        "held_out_keys_among_them": sum(problem.key in keys for problem in drawn),
+        "held_out_prompts_among_them": sum(as_text(p.prompt) in prompts for p in drawn),
+    }
+
+
+def _initial_rates(base: Mapping[str, Any]) -> list[dict[str, object]]:
+    return [
+        {"level": row.label, "problems": row.problems, **asdict(row.side.sampled)}
+        for row in summary_of(base).levels
+    ]
+
+
+def data_passport(
+    task: Task, base: Mapping[str, Any] | None = None, chat_template: str | None = None
+) -> dict[str, object]:
+    """The task's passport, how its problems are put, and the proof that the split holds.
+
+    base: the record of the base's evaluation; with it the limits of an answer and each level's
+    initial solve rate, with its 95 % interval, are there too. chat_template: the tokenizer's, where
+    the style is `chat`.
+    """
+    options = getattr(task, "options", None)  # a person's own task may have none
+    data = getattr(options, "data", None)
+    settings: Mapping[str, Any] = {} if base is None else base["settings"]
+    names = ("max_tokens", "temperature", "stop_strings")
+    passport: dict[str, object] = {
+        **task.passport(),
+        "style": getattr(options, "style", None),
+        "chat_template": chat_template,
+        "stop_strings": list(task.stop_strings),
+        "limits": {name: settings[name] for name in names if name in settings} or None,
+        "disjoint": disjointness(task),
+        "data_file_sha256": _sha256(Path(data) if data else None),
+        "initial_solve_rates": None if base is None else _initial_rates(base),
+    }
+    return finite(passport)
 
 
 @dataclass(frozen=True)
@@ -74,13 +213,35 @@ class RunWriter:
 
     folder: RunFolder
 
-    def begin(self, config: Config, task: Task, argv: Sequence[str]) -> None:
-        """The folder, the configuration as resolved, and the passports."""
+    def begin(
+        self,
+        config: Config,
+        task: Task,
+        argv: Sequence[str],
+        facts: Mapping[str, object] | None = None,
+    ) -> None:
+        """The configuration as resolved, the folder, and the passports, as far as they are missing.
+
+        The configuration comes first: a folder without one is no run, so a kill in here would
+        make its name unusable. Calling this again writes what such a kill left out, and leaves
+        what is there. facts: see `environment_passport`.
+        """
+        make_folder(self.folder.path)
+        if not self.folder.config.exists():
+            write_file(self.folder.config, to_toml(config))
         make_folder(self.folder.checkpoints)
-        self.json(self.folder.data, task.passport())
-        self.json(self.folder.checker, checker_passport(task))
-        self.json(self.folder.environment, environment_passport(argv))
-        write_file(self.folder.config, to_toml(config))
+        passports: dict[Path, Callable[[], dict[str, object]]] = {
+            self.folder.data: lambda: data_passport(task),
+            self.folder.checker: lambda: checker_passport(task),
+            self.folder.environment: lambda: environment_passport(argv, facts),
+        }
+        for path, make in passports.items():
+            if not path.exists():
+                self.json(path, make())
+
+    def data(self, plan: Plan, base: Mapping[str, Any], template: str | None = None) -> None:
+        """The data passport again, now that the base was evaluated. See `data_passport`."""
+        self.json(self.folder.data, data_passport(plan.task, base, template))
 
     def json(self, path: Path, value: Mapping[str, Any]) -> None:
         make_folder(path.parent)
@@ -100,3 +261,15 @@ class RunWriter:
         buffer = io.BytesIO()
         parquet.write_table(pa.Table.from_pylist(clean, schema=SCHEMA), buffer, compression="zstd")
         write_file(self.folder.rollouts(step), buffer.getvalue())
+
+    def drop_rollouts_after(self, step: int) -> None:
+        """Remove the files of steps that a resumed run takes again."""
+        folder = self.folder.rollouts(0).parent
+        for path in folder.glob("step-*.parquet"):
+            number = path.stem.removeprefix("step-")
+            if number.isdigit() and int(number) > step:
+                path.unlink()
+
+    def forget_the_end(self) -> None:
+        """Remove the evaluation of an end that is none any more: the run goes on."""
+        self.folder.evaluation("final").unlink(missing_ok=True)

@@ -9,6 +9,7 @@ from typing import Any, cast
 from evenodds.domain import Problem
 from evenodds.errors import UsageError, unknown
 from evenodds.tasks.arithmetic import ADDITION, MULTIPLICATION, Arithmetic, is_held_out
+from evenodds.tasks.check import check_gold
 from evenodds.tasks.data import data_task, problems_task
 from evenodds.tasks.reverse import Reverse
 from evenodds.tasks.task import STYLES, Task, TaskOptions
@@ -68,6 +69,7 @@ __all__ = [
     "TASKS",
     "Task",
     "TaskOptions",
+    "check_gold",
     "is_held_out",
     "make_task",
     "problems_task",

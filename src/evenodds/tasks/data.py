@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import cached_property
 from hashlib import sha256
+from numbers import Integral, Real
 from pathlib import Path
 from typing import cast
 
@@ -16,6 +18,7 @@ import numpy as np
 from evenodds.domain import Message, Problem, Prompt
 from evenodds.errors import UsageError, nearest
 from evenodds.tasks.prompting import as_text, example_lines, user_message
+from evenodds.tasks.split import Sides, split
 from evenodds.tasks.task import TaskOptions
 from evenodds.verifiers import OwnFunction, Verifier, as_verifier
 
@@ -27,6 +30,8 @@ EXAMPLE_LENGTH = 400
 
 _REDUCED = re.compile(r"####\s{0,8}(\S.{0,200})\Z")
 _ROLES = frozenset({"system", "user", "assistant"})
+_FIELDS = "A prompt is a text or a list of messages; an answer is a text or a number."
+_ROW = "Give problems, or pairs of a prompt and its answer."
 
 Row = Mapping[str, object]
 
@@ -64,7 +69,8 @@ class DataTask:
             "licence": "as stated by whoever made the data",
             "split": "by SHA-256 of the prompt and the split seed "
             f"{self.options.seed}: a share of {self.options.held_out_share:g} of each level's "
-            f"distinct prompts, at least 1 and at most {self.options.held_out}, is held out",
+            f"distinct prompts, at least 1, of 10 or more at least 2, at most "
+            f"{self.options.held_out}, is held out; at no level is one of them trained on",
             "verifier": self.verifier_name,
             "levels": [self._count(level) for level in range(len(self.levels))],
         }
@@ -81,10 +87,8 @@ class DataTask:
         return count
 
     @cached_property
-    def _split(self) -> tuple[tuple[tuple[Problem, ...], tuple[Problem, ...]], ...]:
-        levels = range(len(self.levels))
-        rows = [[p for p in self.problems if p.level == level] for level in levels]
-        return tuple(split(group, self.options) for group in rows)
+    def _split(self) -> tuple[Sides, ...]:
+        return split(self.problems, len(self.levels), self.options)
 
     @cached_property
     def _asked(self) -> tuple[tuple[Problem, ...], ...]:
@@ -122,29 +126,8 @@ def _question(prompt: Prompt) -> str:
     return f"Question: {as_text(prompt)}\nAnswer:"
 
 
-def split(
-    problems: Sequence[Problem], options: TaskOptions
-) -> tuple[tuple[Problem, ...], tuple[Problem, ...]]:
-    """Training and held-out problems. The prompt's hash decides, so equal prompts stay together.
-
-    The same file gives the same split whatever the order of its rows.
-    """
-    ranks = {as_text(problem.prompt): _rank(problem, options.seed) for problem in problems}
-    ordered = sorted(ranks, key=lambda prompt: ranks[prompt])
-    wanted = min(options.held_out, max(1, round(len(ordered) * options.held_out_share)))
-    held = set(ordered[: min(wanted, len(ordered) - 1)])
-    training = tuple(p for p in problems if as_text(p.prompt) not in held)
-    kept = {as_text(p.prompt): p for p in reversed(problems) if as_text(p.prompt) in held}
-    return training, tuple(kept[prompt] for prompt in ordered if prompt in kept)
-
-
-def _rank(problem: Problem, seed: int) -> bytes:
-    text = f"{seed}\n{as_text(problem.prompt)}"
-    return sha256(text.encode("utf-8", "surrogatepass")).digest()
-
-
 def problems_task(
-    problems: Iterable[Problem | tuple[str, str]],
+    problems: Iterable[Problem | tuple[Prompt, str | float]],
     verifier: str | Verifier | OwnFunction = "number",
     *,
     name: str = "own",
@@ -152,20 +135,38 @@ def problems_task(
 ) -> DataTask:
     """A task from Python values: problems, or pairs of a prompt and its answer.
 
+    A prompt is a text or a list of messages; an answer is a text or a number.
     verifier: a name that `find_verifier` knows, or a function of your own (problem, text) -> score.
     The levels are the problems' own.
-    Raises `UsageError` with fewer than two distinct prompts at a level.
+    Raises `UsageError` for a row that is neither, and with fewer than two distinct prompts at a
+    level.
     """
-    options = options or TaskOptions()
-    rows = tuple(
-        row if isinstance(row, Problem) else Problem(_key(name, row[0]), row[0], row[1], name)
-        for row in problems
-    )
+    if not isinstance(cast(object, problems), Iterable):
+        raise UsageError(f"problems are no list. Got {_short(problems)}. {_ROW}")
+    rows = tuple(_given(name, at, row) for at, row in enumerate(problems, 1))
     numbers = sorted({problem.level for problem in rows})
     labels = tuple(f"level {number}" for number in numbers) if len(numbers) > 1 else ("all",)
     place = {number: index for index, number in enumerate(numbers)}
-    rows = tuple(Problem(p.key, p.prompt, p.answer, name, place[p.level]) for p in rows)
-    return _made(name, labels, rows, verifier, options, "problems given in Python")
+    rows = tuple(replace(problem, level=place[problem.level]) for problem in rows)
+    return _made(name, labels, rows, verifier, options or TaskOptions(), "problems given in Python")
+
+
+def _given(name: str, at: int, row: object) -> Problem:
+    """One row of a person's problems as a problem of the task."""
+    is_pair = isinstance(row, (tuple, list)) and len(cast(Sequence[object], row)) == 2
+    if not isinstance(row, Problem) and not is_pair:
+        raise UsageError(f"row {at} is no problem. Got {_short(row)}. {_ROW}")
+    fields = (row.prompt, row.answer) if isinstance(row, Problem) else cast(Sequence[object], row)
+    prompt, answer = _as_prompt(fields[0]), _as_answer(fields[1])
+    if prompt is None or answer is None:
+        role, value = ("prompt", fields[0]) if prompt is None else ("answer", fields[1])
+        raise UsageError(f"the {role} of row {at} is unusable. Got {_short(value)}. {_FIELDS}")
+    if not isinstance(row, Problem):
+        return Problem(_key(name, prompt), prompt, answer, name)
+    level: object = row.level
+    if isinstance(level, bool) or not isinstance(level, Integral):
+        raise UsageError(f"the level of row {at} is unusable. Got {_short(level)}. Give an int.")
+    return Problem(str(row.key), prompt, answer, name, int(level))
 
 
 def _made(
@@ -184,7 +185,14 @@ def _made(
                 "Give at least 2: one to train on and one to hold out."
             )
     title = verifier if isinstance(verifier, str) else getattr(verifier, "__name__", "own verifier")
-    return DataTask(name, labels, problems, as_verifier(verifier), title, options, source)
+    task = DataTask(name, labels, problems, as_verifier(verifier), title, options, source)
+    for index, label in enumerate(labels):
+        if not task.held_out(index):
+            raise UsageError(
+                f"{source}: nothing can be held out at {label!r}. Got only prompts that other "
+                "levels need. Give it prompts of its own."
+            )
+    return task
 
 
 def _key(name: str, prompt: Prompt) -> str:
@@ -278,17 +286,14 @@ def _level_column(path: Path, rows: Sequence[Row], wanted: str | None) -> str | 
 
 
 def _problem(path: Path, index: int, row: Row, columns: tuple[str, str], level: int) -> Problem:
-    prompt = _as_prompt(row.get(columns[0]))
-    answer = row.get(columns[1])
-    if prompt is None or answer is None or isinstance(answer, (dict, list, bool)):
-        column, value = (
-            (columns[0], row.get(columns[0])) if prompt is None else (columns[1], answer)
-        )
+    prompt, answer = _as_prompt(row.get(columns[0])), _as_answer(row.get(columns[1]))
+    if prompt is None or answer is None:
+        column = columns[0] if prompt is None else columns[1]
         raise UsageError(
-            f"{path} row {index + 1}: {column!r} is unusable. Got {str(value)[:60]!r}. "
-            "A prompt is a text or a list of messages; an answer is a text or a number."
+            f"{path} row {index + 1}: {column!r} is unusable. Got {_short(row.get(column))}. "
+            f"{_FIELDS}"
         )
-    return Problem(_key("data", prompt), prompt, reduced(str(answer)), "data", level)
+    return Problem(_key("data", prompt), prompt, reduced(answer), "data", level)
 
 
 def reduced(answer: str) -> str:
@@ -297,12 +302,35 @@ def reduced(answer: str) -> str:
     return found[1].strip() if found else answer.strip()
 
 
+def _short(value: object) -> str:
+    """A foreign value in one short line."""
+    try:
+        text = " ".join(str(value).split())
+    except Exception:  # a foreign type may not be written
+        text = f"a {type(value).__name__}"
+    return repr(text[:60])
+
+
+def _as_answer(value: object) -> str | None:
+    """An answer as text; None for what is neither a text nor a finite number."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or not isinstance(value, (Real, Decimal)):
+        return None
+    try:
+        text = str(value)
+    except ValueError:  # a whole number of more digits than Python writes
+        return None
+    # nan and inf are written without one
+    return text if any(sign.isdigit() for sign in text) else None
+
+
 def _as_prompt(value: object) -> Prompt | None:
     if isinstance(value, str):
         return value if value.strip() else None
-    if not isinstance(value, list) or not value:
+    if not isinstance(value, (list, tuple)) or not value:
         return None
-    messages = [_message(item) for item in cast(list[object], value)]
+    messages = [_message(item) for item in cast(Sequence[object], value)]
     return None if None in messages else tuple(m for m in messages if m is not None)
 
 

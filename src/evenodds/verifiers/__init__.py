@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import cast
 
 from evenodds.errors import unknown
-from evenodds.verifiers.function import OwnFunction, Verifier, load_function, wrap
+from evenodds.verifiers.function import (
+    OwnFunction,
+    Verifier,
+    is_wrapped,
+    load_function,
+    wrap,
+)
 from evenodds.verifiers.number import number
 from evenodds.verifiers.text import text
 
@@ -33,7 +39,7 @@ def as_verifier(judge: str | Verifier | OwnFunction) -> Verifier:
     """
     if isinstance(judge, str):
         return find_verifier(judge)
-    is_verifier = judge in VERIFIERS.values() or hasattr(judge, "__wrapped__")
+    is_verifier = is_wrapped(judge) or any(judge is known for known in VERIFIERS.values())
     return cast(Verifier, judge) if is_verifier else wrap(cast(OwnFunction, judge))
 
 

@@ -7,7 +7,7 @@ import importlib.util
 import inspect
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
 from types import ModuleType
@@ -20,6 +20,9 @@ Judgement = float | bool | Verdict | None
 OwnFunction = Callable[[Problem, str], Judgement]
 Verifier = Callable[[Problem, Completion], Verdict]
 """Judges one completion of a problem. It never raises: a failure is a verdict too."""
+
+MARK = "__evenodds_verifier__"
+"""The attribute by which `wrap` marks a verifier; it holds the verifier itself."""
 
 
 def wrap(function: OwnFunction) -> Verifier:
@@ -38,7 +41,13 @@ def wrap(function: OwnFunction) -> Verifier:
             return _error(f"{type(error).__name__}: {error}")
         return _verdict(result, completion)
 
+    setattr(verifier, MARK, verifier)
     return verifier
+
+
+def is_wrapped(judge: object) -> bool:
+    """Whether `wrap` made it. A decorator of one's own may copy the mark, but never be it."""
+    return getattr(judge, MARK, None) is judge
 
 
 def _verdict(result: object, completion: Completion) -> Verdict:
@@ -56,9 +65,53 @@ def _verdict(result: object, completion: Completion) -> Verdict:
 
 
 def _checked(verdict: Verdict) -> Verdict:
-    if _number(verdict.score) is None:
-        return _error(f"the function returned a verdict of score {_short(verdict.score)}")
-    return verdict
+    """A person's verdict in the types of the domain, or why it cannot be put into them."""
+    score, status = _number(verdict.score), _status(verdict.status)
+    extracted, note, parts = _text(verdict.extracted), _text(verdict.note), _parts(verdict.parts)
+    if score is None:
+        return _unfit("score", verdict.score)
+    if status is None:
+        return _unfit("status", verdict.status)
+    if extracted is None and cast(object, verdict.extracted) is not None:
+        return _unfit("extracted", verdict.extracted)
+    if note is None and cast(object, verdict.note) is not None:
+        return _unfit("note", verdict.note)
+    if parts is None:
+        return _unfit("parts", verdict.parts)
+    return Verdict(score, status, extracted, note or "", parts)
+
+
+def _unfit(name: str, value: object) -> Verdict:
+    return _error(f"the function returned a verdict of {name} {_short(value)}")
+
+
+def _status(value: object) -> Status | None:
+    try:
+        return Status(value)
+    except ValueError:
+        return None
+
+
+def _text(value: object) -> str | None:
+    """The value as text; None for None, and where a foreign type cannot be written."""
+    if value is None or isinstance(value, str):
+        return value
+    try:
+        return str(value)
+    except Exception:  # __str__ of a foreign type may raise
+        return None
+
+
+def _parts(value: object) -> dict[str, float] | None:
+    """The summands by name as finite floats; None where they are none."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        return None
+    rows = cast(Mapping[object, object], value)
+    parts = {_short(key) if not isinstance(key, str) else key: _number(rows[key]) for key in rows}
+    found = {key: part for key, part in parts.items() if part is not None}
+    return found if len(found) == len(rows) else None
 
 
 def _number(value: object) -> float | None:

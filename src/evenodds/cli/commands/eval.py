@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evenodds.cli.flags import Parser, add_settings, given
+from evenodds.errors import UsageError
+
+if TYPE_CHECKING:
+    from evenodds.evaluation import Evaluation, Measured, Summary
 
 EPILOG = """examples:
   evenodds eval abacus
@@ -23,12 +27,17 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print the whole record as JSON")
     add_settings(parser, without=("policy",))
     found = parser.parse(arguments)
-    record = _measure(found.policy, given(found))
-    print(json.dumps(record) if found.json else "\n".join(_table(record)))
+    evaluation = _measure(found.policy, given(found))
+    require_judged(evaluation)
+    summary = evaluation.summary()
+    if found.json:
+        print(json.dumps({**evaluation.to_dict(), "summary": summary.to_dict()}))
+    else:
+        print("\n".join(table(summary, evaluation.first_note)))
     return 0
 
 
-def _measure(name: str, over: dict[str, Any]) -> dict[str, Any]:
+def _measure(name: str, over: dict[str, Any]) -> Evaluation:
     from evenodds.run.opened import open_policy
 
     opened = open_policy(name, over)
@@ -42,31 +51,69 @@ def _measure(name: str, over: dict[str, Any]) -> dict[str, Any]:
     settings = evaluation_settings(opened.config, opened.task)
     try:
         judge = InlineJudge(opened.task.verifier)
-        return evaluate(name, opened.sampler, judge, opened.task, settings).to_dict()
+        return evaluate(name, opened.sampler, judge, opened.task, settings)
     finally:
         view.close()
 
 
-def _table(record: dict[str, Any]) -> list[str]:
-    """One line a level: rates with 95 % intervals, pass@k, length, truncation, entropy."""
-    from evenodds.statistics import clustered_rate, pass_at_k_curve, wilson_interval
+def require_judged(evaluation: Evaluation) -> None:
+    """Raises `UsageError` where not one answer could be judged: there is no rate to print."""
+    if evaluation.judged():
+        return
+    from evenodds.report.text import one_line
 
-    largest = record["settings"]["samples"]
-    head = f"{'level':<14} {'n':>4}  {'pass@1':<24} {f'pass@{largest}':<24} {'greedy':<24}"
-    lines = [head + " length  cut  entropy"]
-    for level in record["levels"]:
-        problems = level["problems"]
-        right = [problem["right"] for problem in problems]
-        tries = [problem["tries"] for problem in problems]
-        greedy = [p["greedy_right"] for p in problems if p["greedy_right"] is not None]
-        low, high = wilson_interval(sum(greedy), len(greedy)) if greedy else (0.0, 1.0)
-        rate = sum(greedy) / len(greedy) if greedy else float("nan")
-        curve = pass_at_k_curve(tries, right, [largest]) if min(tries) >= largest else ["-"]
-        length = sum(problem["mean_length"] for problem in problems) / len(problems)
-        cut = sum(problem["truncated"] for problem in problems) / max(1, sum(tries))
-        lines.append(
-            f"{level['label']:<14} {len(problems):>4}  {clustered_rate(right, tries)!s:<24} "
-            f"{curve[0]!s:<24} {f'{100 * rate:.1f} % [{100 * low:.1f}, {100 * high:.1f}]':<24} "
-            f"{length:>6.1f} {100 * cut:>3.0f}%  {level['entropy']:.3f}"
-        )
-    return lines
+    raise UsageError(
+        f"no answer could be judged. Got: {one_line(evaluation.first_note, 200)}. "
+        "Mend the verifier or the gold answers."
+    )
+
+
+def table(summary: Summary, first_note: str = "") -> list[str]:
+    """Rates a level with 95 % intervals, then pass@k a level; at most 100 columns."""
+    rows = [*summary.levels, summary.overall]
+    head = f"{'level':<16} {'n':>5}  {'pass@1':<23} {'greedy':<23} {'length':>6} {'cut':>5} "
+    lines = [head + "entropy", *(_rates(row) for row in rows)]
+    *inner, largest = summary.ks
+    names = "".join(f"{k:>6}" for k in inner)
+    lines += ["", f"{'pass@k in %, k =':<16}{names}  {largest}"]
+    lines += [_pass_at(row, summary.ks) for row in rows]
+    return lines + _unjudged(summary.overall, first_note)
+
+
+def _unjudged(overall: Measured, first_note: str) -> list[str]:
+    from evenodds.report.text import one_line
+
+    missing = overall.answers - overall.judged
+    if not missing:
+        return []
+    why = f" The first: {one_line(first_note, 200)}" if first_note else ""
+    return [
+        "",
+        f"{missing} of {overall.answers} answers could not be judged and are left out.{why}",
+        "Problems with fewer than k judged answers are left out of pass@k.",
+    ]
+
+
+def _label(row: Measured) -> str:
+    from evenodds.report.text import one_line
+
+    return f"{one_line(row.label, 16):<16}"
+
+
+def _rates(row: Measured) -> str:
+    side = row.side
+    length = "-" if side.length is None else f"{side.length:.1f}"
+    cut = "-" if side.truncated is None else f"{100 * side.truncated:.0f} %"
+    entropy = "-" if side.entropy is None else f"{side.entropy:.3f}"
+    return (
+        f"{_label(row)} {row.problems:>5}  {side.sampled!s:<23} {side.greedy or '-'!s:<23} "
+        f"{length:>6} {cut:>5} {entropy:>7}"
+    )
+
+
+def _pass_at(row: Measured, ks: tuple[int, ...]) -> str:
+    """pass@k of each k, the last with its interval; a dash where no problem has k answers."""
+    *inner, largest = ks
+    found = [row.pass_at.get(k) for k in inner]
+    cells = "".join(f"{100 * one.mean:>6.1f}" if one else f"{'-':>6}" for one in found)
+    return f"{_label(row)}{cells}  {row.pass_at.get(largest) or '-'!s}"

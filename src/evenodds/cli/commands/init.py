@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import random
+import shutil
 from pathlib import Path
 
 from evenodds.cli.flags import Parser
 from evenodds.errors import UsageError
+from evenodds.machine import explain
 from evenodds.run.config import make_config, to_toml
 
 VERIFIER = '''"""The judge of your task: a program that can tell a right answer."""
+
+import re
 
 
 def grade(problem, text):
@@ -16,7 +22,8 @@ def grade(problem, text):
 
     Return True or False, or a score from 0 to 1; None if the answer cannot be judged.
     """
-    return text.strip().endswith(problem.answer)
+    numbers = re.findall(r"[0-9]+", text)
+    return numbers[-1:] == [problem.answer]
 '''
 
 HEADER = """# A run of evenodds: evenodds train {name}
@@ -26,13 +33,24 @@ HEADER = """# A run of evenodds: evenodds train {name}
 """
 
 
+PROBLEMS = 200
+
+
+def problems() -> list[dict[str, str]]:
+    """Products of two two-digit numbers: the bundled model has about a third of them right.
+
+    The larger operand comes first, and no two differ only in the order of their operands.
+    """
+    pairs = [(a, b) for a in range(10, 100) for b in range(10, a + 1)]
+    chosen = random.Random(0).sample(pairs, PROBLEMS)
+    return [{"prompt": f"{a}*{b}=", "answer": str(a * b)} for a, b in chosen]
+
+
 def main(arguments: list[str]) -> int:
     about = "A commented config, a verifier and some problems: a task of your own to start from."
     parser = Parser("init", "FOLDER", about)
     parser.add_argument("folder", nargs="?", default="mytask", help="(default: mytask)")
     folder = Path(parser.parse(arguments).folder)
-    if folder.exists():
-        raise UsageError(f"{str(folder)!r} exists already. Name a new folder.")
     config = make_config(
         {
             "run": {"max_time": 60.0},
@@ -41,15 +59,29 @@ def main(arguments: list[str]) -> int:
             "curriculum": {"kind": "uniform"},
         }
     )
-    problems = [
-        f'{{"prompt": "{a}*{b}=", "answer": "{a * b}"}}'
-        for a in range(2, 10)
-        for b in (3, 7, 11, 24)
-    ]
-    folder.mkdir(parents=True)
     name = folder / "evenodds.toml"
-    name.write_text(HEADER.format(name=name) + to_toml(config, comments=True), encoding="utf-8")
-    (folder / "verifier.py").write_text(VERIFIER, encoding="utf-8")
-    (folder / "problems.jsonl").write_text("\n".join(problems) + "\n", encoding="utf-8")
-    print(f"{folder}: evenodds.toml, verifier.py, problems.jsonl. Next: evenodds train {name}")
+    files = {
+        name.name: HEADER.format(name=name) + to_toml(config, comments=True),
+        "verifier.py": VERIFIER,
+        "problems.jsonl": "".join(f"{json.dumps(problem)}\n" for problem in problems()),
+    }
+    try:
+        _write(folder, files)
+    except OSError as error:
+        raise UsageError(explain(error, folder)) from error
+    print(f"{folder}: {', '.join(files)}. Next: evenodds train {name}")
     return 0
+
+
+def _write(folder: Path, files: dict[str, str]) -> None:
+    """Make the folder with its files, or no folder at all."""
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError as error:
+        raise UsageError(f"{str(folder)!r} exists already. Name a new folder.") from error
+    try:
+        for name, text in files.items():
+            (folder / name).write_text(text, encoding="utf-8")
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -53,16 +53,25 @@ def _curricula(root: Path) -> Iterator[str]:
 
 
 def _runs(root: Path) -> Iterator[str]:
-    for config in sorted(root.glob("*/config.toml")):
-        run = config.parent
-        lines = (
-            (run / "metrics.jsonl").read_text().splitlines()
-            if (run / "metrics.jsonl").exists()
-            else []
-        )
-        last = json.loads(lines[-1]) if lines else {}
-        done = "finished" if (run / "evaluation" / "final.json").exists() else "not finished"
-        yield f"{run!s:<50} {last.get('step', 0):>5} steps  {done}"
+    try:
+        runs = sorted(config.parent for config in root.glob("*/config.toml"))
+    except OSError:  # a folder that may not be entered shows no runs
+        runs = []
+    if not runs:
+        print(f"no runs in {root}", file=sys.stderr)
+    yield from (_run(run) for run in runs)
+
+
+def _run(run: Path) -> str:
+    from evenodds.report.record import read_run
+
+    try:
+        record = read_run(run)
+    except Exception:  # one damaged folder must not hide the others
+        return f"{run!s:<50} unreadable"
+    steps = record.metrics[-1]["step"] if record.metrics else 0
+    done = "finished" if record.final is not None else "not finished"
+    return f"{run!s:<50} {steps:>5} steps  {done}"
 
 
 KINDS: dict[str, Callable[[Path], Iterator[str]]] = {

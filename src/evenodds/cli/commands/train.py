@@ -52,10 +52,14 @@ def main(arguments: list[str]) -> int:
     if found.resume and found.config:
         raise UsageError("--resume takes the run's own configuration. Leave CONFIG.toml out.")
     config = _resumed(found.resume, over) if found.resume else config_of(found.config, over)
-    from evenodds.run.build import plan_of
+    from evenodds.run.build import objective_of, plan_of
 
     if found.dry_run:
+        from evenodds.policies.load import resolve
+
         plan_of(config)
+        objective_of(config)
+        resolve(config.policy.name)
         print(to_toml(config), end="")
         return 0
     plan_of(config)  # what is wrong is said before torch is imported

@@ -1,0 +1,65 @@
+"""What `evenodds init` writes, and what it does where it cannot."""
+
+from __future__ import annotations
+
+import errno
+import json
+from pathlib import Path
+
+import pytest
+
+from evenodds.cli import main
+from evenodds.domain import Completion, Status
+from evenodds.tasks import check_gold, make_task
+
+
+def test_the_problems_are_distinct_products_with_the_larger_operand_first(tmp_path: Path) -> None:
+    assert main(["init", str(tmp_path / "mine")]) == 0
+    lines = (tmp_path / "mine" / "problems.jsonl").read_text().splitlines()
+    rows = [json.loads(line) for line in lines]
+    pairs = [tuple(map(int, row["prompt"].removesuffix("=").split("*"))) for row in rows]
+    assert len(set(pairs)) == len(rows) == 200
+    assert all(99 >= a >= b >= 10 for a, b in pairs)
+    assert [row["answer"] for row in rows] == [str(a * b) for a, b in pairs]
+
+
+def test_the_task_fits_its_verifier_and_holds_a_tenth_out(tmp_path: Path) -> None:
+    main(["init", str(tmp_path / "mine")])
+    verifier = f"{tmp_path / 'mine' / 'verifier.py'}:grade"
+    task = make_task(str(tmp_path / "mine" / "problems.jsonl"), verifier=verifier)
+    check_gold(task)
+    problem, *others = task.held_out(0)
+    assert len(others) == 19
+    judged = [
+        task.verifier(problem, Completion(f"{before}{problem.answer}")).status for before in "#1"
+    ]
+    assert judged == [Status.RIGHT, Status.WRONG]
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path, capsys) -> None:
+    (tmp_path / "file").write_text("")
+    assert main(["init", str(tmp_path / "file" / "mine")]) == 2
+    shown = capsys.readouterr().err
+    assert shown.count("\n") == 1
+    assert "cannot write" in shown
+
+
+def test_a_folder_that_is_there_stays_as_it_is(tmp_path: Path, capsys) -> None:
+    assert main(["init", str(tmp_path)]) == 2
+    assert "exists already" in capsys.readouterr().err
+    assert tmp_path.is_dir()
+
+
+@pytest.mark.parametrize(("error", "code"), [(OSError(errno.ENOSPC, "full"), 2)])
+def test_a_half_written_folder_is_removed(tmp_path: Path, monkeypatch, capsys, error, code) -> None:
+    whole = Path.write_text
+
+    def fails(path: Path, *arguments: str, **options: str) -> int:
+        if path.name == "verifier.py":
+            raise error
+        return whole(path, *arguments, **options)
+
+    monkeypatch.setattr(Path, "write_text", fails)
+    assert main(["init", str(tmp_path / "mine")]) == code
+    assert capsys.readouterr().err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []

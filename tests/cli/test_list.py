@@ -1,0 +1,54 @@
+"""What `evenodds list runs` says of whole, torn and missing runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from evenodds.cli import main
+
+
+def made(root: Path, name: str, metrics: bytes | None, final: str | None = None) -> None:
+    (root / name / "evaluation").mkdir(parents=True)
+    (root / name / "config.toml").write_text("")
+    if metrics is not None:
+        (root / name / "metrics.jsonl").write_bytes(metrics)
+    if final is not None:
+        (root / name / "evaluation" / "final.json").write_text(final)
+
+
+def shown(root: Path, capsys) -> dict[str, str]:
+    assert main(["list", "runs", "--root", str(root)]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    return {Path(row.split()[0]).name: " ".join(row.split()[1:]) for row in rows}
+
+
+def test_steps_and_whether_it_is_finished(tmp_path: Path, capsys) -> None:
+    final = json.dumps({"levels": [{"level": 0, "problems": []}]})
+    made(tmp_path, "done", b'{"step":1}\n{"step":2}\n', final)
+    made(tmp_path, "torn", b'{"step":1}\n{"step":2}\n{"st')
+    made(tmp_path, "new", None)
+    made(tmp_path, "odd", b'\xff\xfe\n[1]\n{"step":3}\n', "{")
+    assert shown(tmp_path, capsys) == {
+        "done": "2 steps finished",
+        "torn": "2 steps not finished",
+        "new": "0 steps not finished",
+        "odd": "3 steps not finished",
+    }
+
+
+def test_a_file_that_cannot_be_read_hides_no_other_run(tmp_path: Path, capsys) -> None:
+    made(tmp_path, "bad", b'{"step":Infinity}\n')
+    made(tmp_path, "folder", None)
+    (tmp_path / "folder" / "metrics.jsonl").mkdir()
+    made(tmp_path, "good", b'{"step":1}\n')
+    found = shown(tmp_path, capsys)
+    assert set(found) == {"bad", "folder", "good"}
+    assert found["good"] == "1 steps not finished"
+
+
+def test_no_runs_is_said_on_stderr(tmp_path: Path, capsys) -> None:
+    assert main(["list", "runs", "--root", str(tmp_path / "none")]) == 0
+    found = capsys.readouterr()
+    assert found.out == ""
+    assert found.err == f"no runs in {tmp_path / 'none'}\n"

@@ -1,0 +1,88 @@
+"""What a step writes down, from groups that are made by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from evenodds import __version__
+from evenodds.curricula import make_curriculum
+from evenodds.domain import Group, Limits, Status, Verdict
+from evenodds.learner import Update
+from evenodds.objectives import RECIPES
+from evenodds.run.folder import RunFolder
+from evenodds.run.records import rollout_rows, step_metrics
+from evenodds.run.writer import SCHEMA, RunWriter
+from evenodds.step import State, StepReport
+from evenodds.tasks import make_task
+from tests.tiny import make_group, make_rollout
+
+TASK = make_task("multiplication")
+BROKEN = Verdict(0.0, Status.ERROR, note="down")
+
+
+def with_broken(group: Group, *places: int) -> Group:
+    """The group with answers that could not be judged."""
+    verdicts = [BROKEN if at in places else v for at, v in enumerate(group.verdicts)]
+    return Group(group.problem, group.rollouts, verdicts)
+
+
+def metrics_of(*groups: Group) -> dict:
+    before = State(make_curriculum("ladder", TASK))
+    after = before.observed([*groups])
+    return step_metrics(before, after, StepReport([*groups], skipped="nothing"))
+
+
+def test_a_group_is_what_its_judged_answers_are() -> None:
+    found = metrics_of(
+        with_broken(make_group([1, 1, 0], [2, 2, 2]), 2),  # right, as far as it was judged
+        with_broken(make_group([0, 0, 1], [2, 2, 2]), 2),
+        with_broken(make_group([0, 1, 1], [2, 2, 2]), 2),
+        with_broken(make_group([1, 0], [2, 2]), 0, 1),
+    )
+    names = ("mixed", "all_right", "all_wrong", "not_judged")
+    assert [found[f"groups/{name}"] for name in names] == [0.25] * 4
+
+
+def test_what_the_curriculum_believes_of_a_level_is_written() -> None:
+    found = metrics_of(make_group([1, 0, 0, 0], [2, 2, 2, 2]))
+    assert 0 < found[f"posterior/{TASK.levels[0]}"] < 0.5
+    assert "posterior/solve_rate" not in found
+
+
+def rows_of(group: Group, logprobs: dict) -> list[dict]:
+    report = StepReport([group], Update({}, logprobs))
+    return rollout_rows(1, report, RECIPES["dr_grpo"], "number", ["1*2="])
+
+
+def test_the_ratio_is_that_of_the_first_pass() -> None:
+    group = make_group([1, 0], [3, 4])
+    rows = rows_of(group, {0: group.rollouts[0].logprobs + np.float32(0.5)})
+    assert rows[0]["ratio"] == pytest.approx([np.exp(0.5)] * 3, rel=1e-5)
+    assert rows[1]["ratio"] is None
+    assert rows[0]["verifier_version"] == __version__
+
+
+def test_every_column_is_filled_and_none_is_there_twice(tmp_path) -> None:
+    limits = Limits(64, stop_strings=("\n", "\ud800"))
+    group = make_group([1, 0], [3, 4], limits=limits)
+    rows = rows_of(group, {0: group.rollouts[0].logprobs})
+    assert set(rows[0]) == set(SCHEMA.names)
+    assert "in_loss" not in SCHEMA.names
+    folder = RunFolder(tmp_path)
+    RunWriter(folder).rollouts(1, rows)
+    from pyarrow import parquet
+
+    read = parquet.read_table(folder.rollouts(1)).to_pylist()
+    assert read[0]["stop_strings"] == ["\n", "?"]
+    assert read[0]["cut_length"] == len(read[0]["completion"]) == 3
+
+
+def test_an_answer_without_tokens_is_not_kept() -> None:
+    group = make_group([1, 0], [3, 4])
+    empty = replace(make_rollout(1), ids=np.zeros(0, np.int64), logprobs=np.zeros(0, np.float32))
+    group = Group(group.problem, [group.rollouts[0], empty], group.verdicts)
+    row = rows_of(group, {})[1]
+    assert not row["kept"] and "no tokens" in row["why"]
