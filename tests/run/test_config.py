@@ -53,6 +53,12 @@ def test_files_that_are_missing_or_no_toml_are_said(tmp_path) -> None:
         read_toml(bad)
 
 
+def test_a_data_file_means_the_task_data() -> None:
+    assert make_config({"task": {"data": "d.jsonl"}}).task.name == "data"
+    with pytest.raises(UsageError, match="Leave one out"):
+        make_config({"task": {"data": "d.jsonl", "name": "addition"}})
+
+
 def test_where_no_end_is_named_there_is_the_demonstrations() -> None:
     assert (make_config({}).run.steps, make_config({}).run.max_time) == (150, 115.0)
     assert make_config({"run": {"steps": 9}}).run.max_time is None

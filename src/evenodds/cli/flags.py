@@ -63,6 +63,17 @@ def _metavar(annotation: Any) -> str:
     return getattr(kind, "__name__", "VALUE").upper()
 
 
+def _add(group: Any, flag: str, dotted: str, info: Any) -> None:
+    """One flag; its default stays out of the namespace, so that what was named can be told."""
+    group.add_argument(
+        f"--{flag}",
+        dest=dotted,
+        metavar=_metavar(info.annotation),
+        default=None,
+        help=f"{info.description}{_shown(info.default)}".replace("%", "%%"),
+    )
+
+
 def add_settings(parser: Parser, without: tuple[str, ...] = ()) -> None:
     """A flag for every setting, in its section, and short names for the common ones.
 
@@ -71,28 +82,14 @@ def add_settings(parser: Parser, without: tuple[str, ...] = ()) -> None:
     common = parser.add_argument_group("often used")
     table = fields()
     for short, dotted in SHORT.items():
-        if short in without:
-            continue
-        info = table[dotted]
-        common.add_argument(
-            f"--{short}",
-            dest=dotted,
-            metavar=_metavar(info.annotation),
-            default=None,
-            help=f"{info.description}{_shown(info.default)}".replace("%", "%%"),
-        )
+        if short not in without:
+            _add(common, short, dotted, table[dotted])
     for section, outer in Config.model_fields.items():
         about = (outer.annotation.__doc__ or "").splitlines()[0]  # pyright: ignore[reportOptionalMemberAccess]
         group = parser.add_argument_group(f"[{section}]", about)
         for dotted, info in table.items():
             if dotted.startswith(f"{section}."):
-                group.add_argument(
-                    f"--{dotted}",
-                    dest=dotted,
-                    metavar=_metavar(info.annotation),
-                    default=None,
-                    help=f"{info.description}{_shown(info.default)}".replace("%", "%%"),
-                )
+                _add(group, dotted, dotted, info)
 
 
 def _parsed(dotted: str, text: str) -> Any:

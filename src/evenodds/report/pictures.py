@@ -144,12 +144,13 @@ def _difficulty(run: RunRecord) -> Picture:
     ticks = _level_ticks(run, series)
     axes = Axes("level of the problems drawn", least=1.0, y_ticks=ticks)
     svg = line_plot(title, [Line(series)], axes)
-    return Picture(
-        title,
-        svg,
+    caption = (
         "The controller makes problems harder while more than the target "
-        "share is solved, and easier while less is. Look for a climb.",
+        "share is solved, and easier while less is. Look for a climb."
+        if run.setting("curriculum", "kind") in (None, "ladder")
+        else "The mean level of the problems drawn; this curriculum does not move it."
     )
+    return Picture(title, svg, caption)
 
 
 def _level_ticks(run: RunRecord, series: Series) -> list[tuple[float, str]] | None:
@@ -163,19 +164,21 @@ def _level_ticks(run: RunRecord, series: Series) -> list[tuple[float, str]] | No
 
 def _solve_rate(run: RunRecord) -> Picture:
     title = "Solve rate while training"
+    line = Line(of_metric(run.metrics, "solve_rate"), smooth=True)
     target = run.setting("curriculum", "target")
     aim = float(target) if is_number(target) else 0.5
-    axes = Axes("right answers", y_range=SHARES, percent=True, reference=(aim, "target"))
-    line = Line(of_metric(run.metrics, "solve_rate"), smooth=True)
-    return Picture(
-        title,
-        line_plot(title, [line], axes),
-        (
-            f"Bold: running mean; faint: single steps. Near {percent(aim)} a group of answers "
-            "tells most, so a flat line at the dashed target is success here: as the model gets "
-            "better, the problems get harder."
-        ),
+    steered = run.setting("curriculum", "kind") in (None, "ladder")
+    mark = (aim, "target") if steered else None
+    axes = Axes("right answers", y_range=SHARES, percent=True, reference=mark)
+    caption = (
+        f"Near {percent(aim)} a group of answers tells most, so a flat line at the dashed target "
+        "is success here: as the model gets better, the problems get harder."
+        if steered
+        else "The levels stay the same here, so look for a rise: the same kind of problem is "
+        "solved more often."
     )
+    svg = line_plot(title, [line], axes)
+    return Picture(title, svg, f"Bold: running mean; faint: single steps. {caption}")
 
 
 def _informative(run: RunRecord) -> Picture:

@@ -194,6 +194,18 @@ def merge(base: Data, over: Mapping[str, Any]) -> Data:
     return merged
 
 
+def _reading(config: Config) -> Config:
+    """A data file means the task `data`; with another task's name it is a contradiction."""
+    task = config.task
+    if task.data is None or task.name == "data":
+        return config
+    if "name" in task.model_fields_set:
+        raise UsageError(
+            f"task.data is for the task 'data', but task.name is {task.name!r}. Leave one out."
+        )
+    return config.model_copy(update={"task": task.model_copy(update={"name": "data"})})
+
+
 def _ending(config: Config) -> Config:
     """The configuration with an end where it names none: the demonstration's for its model."""
     if config.run.steps is not None or config.run.max_time is not None:
@@ -221,7 +233,7 @@ def _sentence(error: Mapping[str, Any]) -> str:
 def make_config(data: Mapping[str, Any]) -> Config:
     """A checked configuration, with an end. Raises `UsageError` for the first thing wrong."""
     try:
-        return _ending(Config.model_validate(dict(data)))
+        return _ending(_reading(Config.model_validate(dict(data))))
     except ValidationError as error:
         found = error.errors()
         more = f" ({len(found) - 1} more like it)" if len(found) > 1 else ""
