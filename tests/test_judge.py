@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -50,3 +52,35 @@ def test_scripted_judge_pays_by_its_script() -> None:
 def test_problems_and_groups_must_pair_up(judge: Judge) -> None:
     with pytest.raises(ValueError, match="zip"):
         judge.judge(PROBLEMS, ROLLOUTS[:1])
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), GeneratorExit()])
+def test_an_exit_of_the_verifier_becomes_a_verdict(error: BaseException) -> None:
+    def leaves(problem: Problem, completion: Completion) -> Verdict:
+        raise error
+
+    verdicts = InlineJudge(leaves).judge(PROBLEMS, ROLLOUTS)
+    assert {v.status for row in verdicts for v in row} == {Status.ERROR}
+
+
+def test_a_verifier_prints_to_stderr_and_warns_nobody(
+    capsys: pytest.CaptureFixture[str], recwarn: pytest.WarningsRecorder
+) -> None:
+    def talks(problem: Problem, completion: Completion) -> Verdict:
+        print("hello")
+        warnings.warn("beware", stacklevel=1)
+        return Verdict(1.0, Status.RIGHT)
+
+    InlineJudge(talks).judge(PROBLEMS[:1], [ROLLOUTS[0][:1]])
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", "hello\n")
+    assert not recwarn.list
+
+
+def test_a_verifier_cannot_change_the_problems() -> None:
+    def changes(problem: Problem, completion: Completion) -> Verdict:
+        object.__setattr__(problem, "answer", completion.text)
+        return Verdict(1.0, Status.RIGHT)
+
+    InlineJudge(changes).judge(PROBLEMS, ROLLOUTS)
+    assert [problem.answer for problem in PROBLEMS] == ["42", "6"]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from evenodds.domain import Completion, Problem, Rollout, Status, Verdict
+from evenodds.verifiers.function import FAILURES, copied, described, quiet
 
 
 class Judge(Protocol):
@@ -19,24 +20,30 @@ class Judge(Protocol):
 
 @dataclass(frozen=True)
 class InlineJudge:
-    """Calls the verifier in this process. Fit for cheap verifiers that cannot hang."""
+    """Calls the verifier in this process. Fit for cheap verifiers that cannot hang.
+
+    The verifier sees copies of the problems; what it prints goes to stderr.
+    """
 
     verifier: Callable[[Problem, Completion], Verdict]
 
     def judge(
         self, problems: Sequence[Problem], rollouts: Sequence[Sequence[Rollout]]
     ) -> list[list[Verdict]]:
-        return [
-            [self._one(problem, rollout.completion) for rollout in group]
-            for problem, group in zip(problems, rollouts, strict=True)
-        ]
+        with quiet():  # once for all of them: a call of the verifier is often as short
+            return [
+                self._group(copied(problem), group)
+                for problem, group in zip(problems, rollouts, strict=True)
+            ]
+
+    def _group(self, problem: Problem, rollouts: Sequence[Rollout]) -> list[Verdict]:
+        return [self._one(problem, rollout.completion) for rollout in rollouts]
 
     def _one(self, problem: Problem, completion: Completion) -> Verdict:
         try:
             return self.verifier(problem, completion)
-        except Exception as error:  # a verifier must not raise; one that does must not end a run
-            note = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-            return Verdict(0.0, Status.ERROR, note=note)
+        except FAILURES as error:  # a verifier must not raise; one that does must not end a run
+            return Verdict(0.0, Status.ERROR, note=described(error))
 
 
 @dataclass(frozen=True)

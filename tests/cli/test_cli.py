@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from evenodds.cli import COMMANDS, main
+from evenodds.run.train import Result
 
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
 
@@ -66,6 +67,9 @@ def test_every_command_has_help(command, capsys) -> None:
         (["train", "--seed", "x"], "run.seed"),
         (["train", "--task", "multiplicaton"], "Did you mean 'multiplication'"),
         (["train", "--resume", "nowhere"], "no run folder"),
+        (["train", "--resume", ""], "no run folder"),
+        (["train", "--name", ""], "not empty"),
+        (["train", "--run.root", ""], "not empty"),
         (["train", "--curriculum.levels", "1,x"], "curriculum.levels"),
         (["eval"], "required"),
         (["eval", "./nowhere"], "no policy"),
@@ -73,6 +77,8 @@ def test_every_command_has_help(command, capsys) -> None:
         (["report", "nowhere"], "no run folder"),
         (["lab", "nothing"], "unknown experiment"),
         (["sample", "abacus", "--count", "0"], "1 or more"),
+        (["sample", "abacus", "--answers", "100001"], "100000"),
+        (["eval", "abacus", "--steps", "3"], "unknown argument '--steps'"),
     ],
 )
 def test_a_mistake_is_one_line_on_stderr_and_exit_2(
@@ -85,6 +91,97 @@ def test_a_mistake_is_one_line_on_stderr_and_exit_2(
     assert shown.err.count("\n") == 1
     assert words in shown.err
     assert list(tmp_path.iterdir()) == []
+
+
+def saved(folder: Path, text: str) -> None:
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text(text)
+
+
+@pytest.mark.parametrize("text", ["", "[task]\n"])
+def test_resuming_a_damaged_run_is_one_line(text, capsys, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    saved(tmp_path / "runs" / "x", text)
+    assert main(["train", "--resume", "x", "--steps", "3"]) == 2
+    shown = capsys.readouterr().err
+    assert "is damaged" in shown and shown.count("\n") == 1
+
+
+def test_resume_and_report_take_a_bare_name(capsys, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    saved(tmp_path / "runs" / "x", "[run]\nsteps = 9\n")
+    assert main(["train", "--resume", "x", "--dry-run"]) == 0
+    assert 'name = "x"' in capsys.readouterr().out
+    assert main(["report", "x"]) == 0
+    assert capsys.readouterr().out == "runs/x/report.html\n"
+
+
+def test_resume_with_another_name_is_a_contradiction(capsys, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    saved(tmp_path / "runs" / "x", "[run]\n")
+    assert main(["train", "--resume", "runs/x", "--name", "zzz"]) == 2
+    assert "Leave one out" in capsys.readouterr().err
+
+
+def through(script: str) -> subprocess.CompletedProcess:
+    """A shell line in which `evenodds` is the command."""
+    command = script.replace("evenodds", f"{sys.executable} -m evenodds")
+    return subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, env=ENVIRONMENT, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        *(f"evenodds {what} >/dev/full" for what in ("list", "--help", "eval --help")),
+        *(f"evenodds {what} >&-" for what in ("list", "--version")),
+    ],
+)
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_stdout_that_takes_nothing_is_one_line_and_exit_1(script, unbuffered) -> None:
+    found = through(f"export PYTHONUNBUFFERED={unbuffered}; {script}")
+    assert (found.returncode, found.stderr.count("\n")) == (1, 1), found.stderr
+    assert "standard output" in found.stderr
+
+
+def test_a_reader_that_leaves_is_no_failure() -> None:
+    found = through("set -o pipefail; evenodds list | true")
+    assert (found.returncode, found.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("where", ["2>&-", "2>/dev/full"])
+def test_a_stderr_that_takes_nothing_changes_no_exit_code(where) -> None:
+    assert through(f"evenodds nothing {where}").returncode == 2
+    found = through(f"evenodds list tasks {where}")
+    assert found.returncode == 0 and "multiplication" in found.stdout
+    assert through(f"evenodds nothing {where}").stdout == ""
+
+
+@pytest.mark.parametrize(("command", "last"), [("eval", "[evaluation]"), ("sample", "[sampling]")])
+def test_help_shows_only_the_sections_that_matter(command, last, capsys) -> None:
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    shown = capsys.readouterr().out
+    assert last in shown and "--seed INT" in shown
+    assert "[learner]" not in shown and "[run]" not in shown and "--steps" not in shown
+    assert ("--evaluation.levels 0,1,2" in shown) == (command == "eval")
+
+
+def test_the_plan_is_made_once_by_train_itself(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("evenodds.run.build.plan_of", lambda config: pytest.fail("made here"))
+    result = Result(tmp_path, 0, exit_code=7)
+    monkeypatch.setattr("evenodds.run.train.train", lambda config, argv: result)
+    assert main(["train"]) == 7
+
+
+def test_dry_run_describes_the_task_on_stderr(capsys, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["train", "--dry-run"]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[1] == "  level 0, 1×1 digits: 34 to learn, 11 held out"
+    assert lines[-1].startswith("a prompt: '")
 
 
 def test_dry_run_prints_a_config_that_reads_back(capsys, tmp_path, monkeypatch) -> None:
@@ -121,7 +218,12 @@ def test_eval_prints_a_table_and_json(tmp_path) -> None:
     found = call("eval", "abacus", "--json", *small)
     record = json.loads(found.stdout)
     assert [level["level"] for level in record["levels"]] == [0, 1]
-    assert "2×1 digits" in call("eval", "abacus", *small).stdout
+    table = call("eval", "abacus", *small).stdout
+    assert "2×1 digits" in table
+    assert table.splitlines()[0] == (
+        "abacus: multiplication, verifier number, style bare, 2 samples at temperature 1, "
+        "2 held-out problems a level"
+    )
 
 
 def test_init_gives_a_task_that_trains(tmp_path) -> None:

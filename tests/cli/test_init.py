@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import errno
 import json
+import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from evenodds.cli import main
 from evenodds.domain import Completion, Status
+from evenodds.run.config import make_config
 from evenodds.tasks import check_gold, make_task
 
 
@@ -63,3 +66,11 @@ def test_a_half_written_folder_is_removed(tmp_path: Path, monkeypatch, capsys, e
     assert main(["init", str(tmp_path / "mine")]) == code
     assert capsys.readouterr().err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_config_is_valid_with_every_setting_uncommented(tmp_path: Path) -> None:
+    main(["init", str(tmp_path / "mine")])
+    text = (tmp_path / "mine" / "evenodds.toml").read_text()
+    config = make_config(tomllib.loads(re.sub(r"(?m)^# (?=\w+ = )", "", text)))
+    assert config.learner.learning_rate == 5e-4
+    assert 'kind = "uniform"  # ladder | uniform | fixed: ' in text

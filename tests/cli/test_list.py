@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+from datetime import datetime
 from pathlib import Path
 
 from evenodds.cli import main
+
+FINAL = json.dumps({"levels": [{"level": 0, "problems": []}]})
 
 
 def made(root: Path, name: str, metrics: bytes | None, final: str | None = None) -> None:
@@ -23,17 +27,27 @@ def shown(root: Path, capsys) -> dict[str, str]:
     return {Path(row.split()[0]).name: " ".join(row.split()[1:]) for row in rows}
 
 
+def test_a_run_shows_task_accuracy_and_date(tmp_path: Path, capsys) -> None:
+    made(tmp_path, "done", b'{"step":1}\n', FINAL)
+    (tmp_path / "done" / "config.toml").write_text('[task]\nname = "addition"\n')
+    sides = {"before": {"sampled": {"mean": 0.45}}, "after": {"sampled": {"mean": 0.5}}}
+    (tmp_path / "done" / "summary.json").write_text(json.dumps({"comparison": {"overall": sides}}))
+    os.utime(tmp_path / "done", (0, 86400 * 365.5))
+    expected = "1 steps finished addition 45.0 → 50.0 % 1971-01-01"
+    assert shown(tmp_path, capsys)["done"] == expected
+
+
 def test_steps_and_whether_it_is_finished(tmp_path: Path, capsys) -> None:
-    final = json.dumps({"levels": [{"level": 0, "problems": []}]})
-    made(tmp_path, "done", b'{"step":1}\n{"step":2}\n', final)
+    made(tmp_path, "done", b'{"step":1}\n{"step":2}\n', FINAL)
     made(tmp_path, "torn", b'{"step":1}\n{"step":2}\n{"st')
     made(tmp_path, "new", None)
     made(tmp_path, "odd", b'\xff\xfe\n[1]\n{"step":3}\n', "{")
+    today = f"{datetime.now():%Y-%m-%d}"
     assert shown(tmp_path, capsys) == {
-        "done": "2 steps finished",
-        "torn": "2 steps not finished",
-        "new": "0 steps not finished",
-        "odd": "3 steps not finished",
+        "done": f"2 steps finished - - {today}",
+        "torn": f"2 steps not finished - - {today}",
+        "new": f"0 steps not finished - - {today}",
+        "odd": f"3 steps not finished - - {today}",
     }
 
 
@@ -44,7 +58,7 @@ def test_a_file_that_cannot_be_read_hides_no_other_run(tmp_path: Path, capsys) -
     made(tmp_path, "good", b'{"step":1}\n')
     found = shown(tmp_path, capsys)
     assert set(found) == {"bad", "folder", "good"}
-    assert found["good"] == "1 steps not finished"
+    assert found["good"].startswith("1 steps not finished")
 
 
 def test_no_runs_is_said_on_stderr(tmp_path: Path, capsys) -> None:

@@ -158,8 +158,7 @@ def write_run(
     for name in ("evaluation", "rollouts", "passports"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     (folder / "config.toml").write_text(CONFIG, encoding="utf-8")
-    lines = "".join(json.dumps(row) + "\n" for row in metrics(steps))
-    (folder / "metrics.jsonl").write_text(lines, encoding="utf-8")
+    write_metrics(folder, metrics(steps))
     for name, record in (("base", base), ("final", final)):
         if record is not None:
             (folder / "evaluation" / f"{name}.json").write_text(json.dumps(record), "utf-8")
@@ -174,6 +173,19 @@ def write_run(
         table = pa.Table.from_pylist(rollouts(step * max(1, steps // files), 3, text))
         pq.write_table(table, folder / "rollouts" / f"step-{step:05d}.parquet")
     return folder
+
+
+def write_metrics(folder: Path, rows: list[dict[str, Any]]) -> None:
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    (folder / "metrics.jsonl").write_text(lines, encoding="utf-8")
+
+
+def one_level(folder: Path) -> Path:
+    """A task without a ladder: its only level has a label of no meaning."""
+    records = [evaluation(1.6, 1), evaluation(5.0, 2)]
+    for record in records:
+        record["levels"] = [record["levels"][0] | {"label": "all"}]
+    return write_run(folder, base=records[0], final=records[1])
 
 
 def learned(folder: Path) -> Path:

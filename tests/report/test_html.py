@@ -166,3 +166,42 @@ def test_any_json_can_be_a_passport() -> None:
     assert flattened(values) == [
         ("a.b", '[1, "x"]'), ("a.c", "null"), ("d", "1e-08"), ("e", "true"),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("idle", "warned"), [(20, False), (21, True)])
+def test_a_run_that_hardly_updated_says_so_first(tmp_path: Path, idle: int, warned: bool) -> None:
+    run = synthetic.learned(tmp_path)
+    rows = synthetic.metrics(40)
+    for row in rows[:idle]:
+        row["skipped"] = "every group agreed"
+    rows[0]["skipped"] = "another reason"
+    synthetic.write_metrics(run, rows)
+    told = f"{idle} of 40 steps made no update, most often because: every group agreed."
+    shown = " ".join(read(write_report(run)).text.split())
+    assert (told in shown.partition("Held-out sampled accuracy")[0]) == warned
+
+
+def test_few_problems_are_told_first(tmp_path: Path) -> None:
+    few = [synthetic.evaluation(skill, 1, problems=8) for skill in (1.6, 5.0)]
+    shown = read(write_report(synthetic.write_run(tmp_path, base=few[0], final=few[1]))).text
+    assert "Fewer than 20 held-out problems were compared at all 8 levels" in shown
+    assert shown.count("too few problems") == 8  # a row each
+
+
+def test_a_single_level_is_told_once(tmp_path: Path) -> None:
+    shown = read(write_report(synthetic.one_level(tmp_path))).text
+    for words in ("all levels", "at all", "no level", "(all)", "Difficulty of the problems"):
+        assert words not in shown
+
+
+@pytest.mark.parametrize("away", [3e-5, 2e-3])
+def test_a_ratio_of_one_is_a_sentence_and_no_picture(tmp_path: Path, away: float) -> None:
+    run = synthetic.learned(tmp_path)
+    rows = synthetic.metrics(40)
+    for row in rows:
+        row |= {f"ratio/{name}": 1.0 for name in ("p01", "mean", "p99", "max")}
+        row["ratio/min"] = 1.0 - away
+    synthetic.write_metrics(run, rows)
+    shown = read(write_report(run)).text
+    assert ("largest deviation from 1 was 3.0e-05" in shown) == (away < 1e-4)
+    assert ("ratio, logarithmic" in shown) == (away > 1e-4)

@@ -102,3 +102,21 @@ def test_texts_in_pictures_are_inert() -> None:
         "svg", "title", "text", "line", "circle",
     }  # fmt: skip
     assert "\x1b" not in svg and "\u202e" not in svg
+
+
+def test_an_empty_band_has_no_name_and_names_do_not_overprint() -> None:
+    shares = [(1.0, "all right"), (0.0, "mixed"), (0.0, "all wrong")]
+    svg = share_plot("t", [Line(series(40, value), name) for value, name in shares], "share")
+    assert "all right" in svg and "mixed" not in svg and "all wrong" not in svg
+    shares = [(0.08, "all right"), (0.08, "mixed"), (0.84, "all wrong")]
+    svg = share_plot("t", [Line(series(40, value), name) for value, name in shares], "share")
+    names = [item for item in ET.fromstring(svg).iter() if item.get("class") == "inside"]
+    heights = sorted(float(item.attrib["y"]) for item in names)
+    assert len(heights) == 3
+    assert all(two - one >= 12.9 for one, two in itertools.pairwise(heights))
+
+
+def test_an_axis_can_begin_at_zero() -> None:
+    plot = [Line(Series((1, 2), (0.30, 0.34)))]
+    assert ">0<" in line_plot("t", plot, Axes("y", from_zero=True, x_ticks=[(1, "a")]))
+    assert ">0<" not in line_plot("t", plot, Axes("y", x_ticks=[(1, "a")]))

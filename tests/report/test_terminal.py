@@ -12,8 +12,8 @@ import pytest
 from rich.cells import cell_len
 
 from evenodds.report import View, compare, make_view, safe
-from evenodds.report.live import RichView
-from evenodds.report.plain import PlainView
+from evenodds.report.live import RichView, metric_lines, result_table
+from evenodds.report.plain import PlainView, step_line, table_lines
 from evenodds.report.text import duration, listed, one_line, short, sparkline
 from tests.report import synthetic
 
@@ -162,3 +162,39 @@ def test_looking_at_a_run_loads_no_torch() -> None:
     code = "import sys, evenodds.report.html, evenodds.report.live; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_the_share_of_mixed_groups_and_idle_steps_are_shown() -> None:
+    row: dict[str, Any] = {"solve_rate": 0.5, "groups/mixed": 0.62, "difficulty": 0.0}
+    plain = step_line(1, None, 1.0, None, row, synthetic.LEVELS)
+    assert "solve rate 0.50 · mixed 62 % · difficulty 0.00 (1×1 digits)" in plain
+    idle = row | {"groups/mixed": 0.0, "skipped": "every group agreed"}
+    assert "mixed 0 % · no update" in step_line(1, None, 1.0, None, idle, ())
+    assert "difficulty" not in step_line(1, None, 1.0, None, row, ["all"])
+    history = {"solve_rate": [0.5, 0.5], "difficulty": [0.0]}
+    lines = [str(line) for line in metric_lines(history, idle, ["all"], 80)]
+    assert "▅▅" in lines[0] and "mixed 0 % · no update" in lines[0]  # on a scale of 0 to 100 %
+    assert not any("difficulty" in line for line in lines)
+
+
+def test_the_step_before_the_last_is_not_told_too() -> None:
+    stream, clock = io.StringIO(), Clock()
+    play(PlainView(stream, clock), clock, steps=12)
+    lines = stream.getvalue().splitlines()
+    assert [line.split()[1] for line in lines if line.startswith("step ")] == ["1/12", "12/12"]
+
+
+def test_both_tables_have_the_same_columns_and_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    found = compare(synthetic.evaluation(1.6, 1, problems=19), synthetic.evaluation(5.0, 2, 19))
+    plain = table_lines(found)[: 2 + len(found.levels)]
+    assert plain == [line.rstrip() for line in plain]
+    view = RichView(Terminal())
+    view.console.width = 80
+    with view.console.capture() as captured:
+        view.console.print(result_table(found, 80))
+    rich = [line.split() for line in CODES.sub("", captured.get()).splitlines()]
+    assert [[word for word in line if word not in "▲▼"] for line in rich] == [
+        line.split() for line in plain
+    ]
+    assert max(map(len, plain)) <= 80

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenodds.errors import UsageError
-from evenodds.run.config import Config, fields, make_config, merge, read_toml, to_toml
+from evenodds.run.config import Config, fields, make_config, merge, read_saved, read_toml, to_toml
 
 
 def test_defaults_are_accepted_and_every_setting_is_described() -> None:
@@ -23,13 +24,25 @@ def test_defaults_are_accepted_and_every_setting_is_described() -> None:
     [
         ({"run": {"seeed": 1}}, ["'run.seeed'", "Did you mean 'run.seed'"]),
         ({"runn": {}}, ["'runn'", "Did you mean 'run'"]),
-        ({"run": {"seed": "x"}}, ["run.seed", "'x'", "integer"]),
+        ({"run": {"seed": "x"}}, ["run.seed", "'x'", "should be a whole number."]),
         ({"run": {"seed": -1}}, ["run.seed", "-1", "greater than or equal to 0"]),
-        ({"sampling": {"temperature": 0}}, ["sampling.temperature", "greater than 0"]),
+        (
+            {"sampling": {"temperature": 0}},
+            ["sampling.temperature", "greater than or equal to 0.01"],
+        ),
         ({"sampling": {"group_size": 1}}, ["sampling.group_size", "greater than or equal to 2"]),
         ({"curriculum": {"kind": "spiral"}}, ["curriculum.kind", "'ladder', 'uniform' or 'fixed'"]),
         ({"learner": {"learning_rate": float("nan")}}, ["learner.learning_rate"]),
-        ({"run": 3}, ["run", "3"]),
+        ({"run": 3}, ["run", "3", "should be a table."]),
+        ({"run": {"seed": True}}, ["run.seed", "True", "a whole number"]),
+        ({"run": {"steps": True}}, ["run.steps", "True", "a whole number"]),
+        ({"sampling": {"temperature": True}}, ["sampling.temperature", "a number"]),
+        ({"curriculum": {"levels": [True]}}, ["curriculum.levels", "a whole number"]),
+        ({"evaluation": {"greedy": 1}}, ["evaluation.greedy", "1", "true or false"]),
+        ({"evaluation": {"levels": []}}, ["evaluation.levels", "not empty"]),
+        ({"curriculum": {"levels": []}}, ["curriculum.levels", "not empty"]),
+        ({"run": {"name": ""}}, ["run.name", "not empty"]),
+        ({"run": {"root": ""}}, ["run.root", "not empty"]),
     ],
 )
 def test_what_is_wrong_is_one_line_that_names_the_key(data, parts) -> None:
@@ -39,6 +52,41 @@ def test_what_is_wrong_is_one_line_that_names_the_key(data, parts) -> None:
     assert "\n" not in message
     for part in parts:
         assert part in message
+
+
+@pytest.mark.parametrize(
+    ("dotted", "most"),
+    [
+        ("objective.clip_high", 10**6),
+        ("policy.rank", 4096),
+        ("sampling.groups", 100_000),
+        ("sampling.group_size", 10_000),
+        ("sampling.max_tokens", 1_000_000),
+        ("sampling.temperature", 100),
+        ("evaluation.samples", 10_000),
+        ("evaluation.problems", 100_000),
+        ("task.held_out", 10_000),
+        ("task.shots", 1000),
+        ("learner.learning_rate", 10),
+        ("learner.weight_decay", 10),
+    ],
+)
+def test_a_number_has_an_upper_bound(dotted, most) -> None:
+    make_config(merge({}, {dotted: most}))
+    with pytest.raises(UsageError, match="less than or equal to"):
+        make_config(merge({}, {dotted: most + 1}))
+
+
+def test_texts_of_flags_are_still_numbers_and_truths() -> None:
+    config = make_config({"run": {"seed": "1"}, "evaluation": {"greedy": "0"}})
+    assert config.run.seed == 1 and config.evaluation.greedy is False
+
+
+@pytest.mark.parametrize("text", ["", "[task]\n", "run = 3\n"])
+def test_a_saved_config_without_its_run_table_is_damaged(tmp_path, text) -> None:
+    (tmp_path / "config.toml").write_text(text)
+    with pytest.raises(UsageError, match="is damaged"):
+        read_saved(tmp_path / "config.toml")
 
 
 def test_files_that_are_missing_or_no_toml_are_said(tmp_path) -> None:
@@ -71,7 +119,7 @@ def test_flags_lie_over_a_file() -> None:
     assert (config.run.seed, config.run.steps, config.policy.name) == (3, 5, "p")
 
 
-@given(st.text(), st.floats(0.001, 1e9), st.integers(0, 2**40))
+@given(st.text(), st.floats(1, 1e9), st.integers(0, 2**40))
 def test_toml_reads_back_equal(text, number, seed) -> None:
     config = make_config(
         {
@@ -88,3 +136,15 @@ def test_a_commented_file_names_every_setting_and_reads_back() -> None:
     assert make_config(tomllib.loads(text)) == make_config({})
     for dotted in fields():
         assert dotted.split(".")[1] in text
+
+
+def test_a_commented_file_is_valid_with_every_line_uncommented() -> None:
+    own = make_config({"task": {"data": "d.jsonl"}})
+    text = re.sub(r"(?m)^# (?=\w+ = )", "", to_toml(own, comments=True))
+    data = tomllib.loads(text)
+    make_config(data)
+    assert [f"{section}.{name}" for section in data for name in data[section]] == [*fields()]
+
+
+def test_a_commented_file_lists_the_choices() -> None:
+    assert 'kind = "ladder"  # ladder | uniform | fixed: ' in to_toml(Config(), comments=True)

@@ -7,7 +7,7 @@ import pytest
 
 from evenodds.errors import UsageError
 from evenodds.run import folder
-from evenodds.run.folder import RunFolder, fresh_name, require_space, run_name
+from evenodds.run.folder import RunFolder, find_run, fresh_name, require_space, run_name
 
 NOW = datetime(2030, 1, 2, 3, 4, 5)
 HOSTILE = [
@@ -94,3 +94,21 @@ def test_too_little_disk_is_refused_before_anything_is_written(tmp_path, monkeyp
     monkeypatch.setattr(folder, "free_disk", broken)
     with pytest.raises(UsageError, match="cannot see the disk"):
         require_space(target, 1)
+
+
+def test_backslashes_of_a_name_are_shown_as_they_are():
+    with pytest.raises(UsageError) as caught:
+        run_name("a\\b")
+    assert str(caught.value).startswith("'a\\b' cannot name a run.")
+
+
+def test_a_bare_name_is_found_below_the_root(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("runs/a", "runs/abacus", "runs/both", "both"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "config.toml").write_text("")
+    assert find_run("a") == Path("runs/a") == find_run("runs/a")
+    assert find_run("both") == Path("both")
+    assert find_run("abacus") == Path("abacus")
+    for text in ("none", "", "x" * 300, "a\0", "../runs/a"):
+        assert find_run(text) == Path(text)

@@ -18,6 +18,7 @@ from safetensors.torch import load_file
 from evenodds.errors import RunError, UsageError
 from evenodds.report.plain import PlainView
 from evenodds.run.config import make_config, merge, read_toml
+from evenodds.run.durable import verify_folder
 from evenodds.run.lock import RunLock
 from evenodds.run.opened import model_folder
 from evenodds.run.train import train
@@ -331,6 +332,46 @@ def test_a_finished_run_is_not_done_again(tmp_path) -> None:
     run(tmp_path, view=view, run__steps=1)
     assert any("finished already" in note for note in view.notes)
     assert contents() == before
+
+
+@pytest.mark.parametrize("lost", ["model", "report.html", "evaluation/final.json", "flip"])
+def test_what_a_finished_run_lost_is_made_again(tmp_path, lost) -> None:
+    folder = run(tmp_path, run__steps=1).folder
+    if lost == "model":
+        shutil.rmtree(folder / "model")
+    elif lost == "flip":
+        weights_file = folder / "model" / "model.safetensors"
+        weights_file.write_bytes(weights_file.read_bytes()[:-1] + b"\x77")
+    else:
+        (folder / lost).unlink()
+    assert run(tmp_path, run__steps=1).exit_code == 0
+    assert (folder / "report.html").exists()
+    assert (folder / "evaluation" / "final.json").exists()
+    verify_folder(folder / "model")
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", "{", '{"levels": []}'])
+def test_a_damaged_evaluation_of_the_base_is_said(tmp_path, text) -> None:
+    folder = run(tmp_path, run__steps=1).folder
+    (folder / "evaluation" / "base.json").write_text(text)
+    with pytest.raises(RunError, match=r"base\.json.*damaged"):
+        run(tmp_path, run__steps=2)
+
+
+def test_a_report_that_cannot_be_written_does_not_fail_the_run(tmp_path, monkeypatch) -> None:
+    def broken(folder):
+        raise ValueError("no ink")
+
+    monkeypatch.setattr("evenodds.run.train.write_report", broken)
+    view = Quiet()
+    assert run(tmp_path, view=view, run__steps=1).exit_code == 0
+    assert any("evenodds report" in note for note in view.notes)
+
+
+def test_a_base_that_solves_nothing_is_said(tmp_path) -> None:
+    view = Quiet()
+    run(tmp_path, view=view, run__steps=1, evaluation__levels=[9], sampling__max_tokens=2)
+    assert any("solved none" in note for note in view.notes)
 
 
 def test_new_limits_stay_when_a_run_that_got_them_is_stopped(tmp_path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -82,3 +83,31 @@ def test_a_file_is_checked_too(tmp_path: Path) -> None:
     file = tmp_path / "d.jsonl"
     file.write_text("".join(f'{{"prompt": "p{n}", "answer": "x{n}!"}}\n' for n in range(5)))
     assert Status.GOLD_UNREADABLE.value in refusal(make_task(str(file)))
+
+
+def test_a_function_that_exits_is_refused() -> None:
+    def leaves(problem: Problem, text: str) -> float:
+        raise SystemExit(3)
+
+    task = replace(problems_task(CITIES), verifier=leaves, verifier_name="mine")
+    assert "SystemExit: 3" in refusal(task)
+
+
+@pytest.mark.parametrize("score", [5, -1])
+def test_a_score_outside_its_range_for_the_gold_is_refused(score: float) -> None:
+    said = refusal(problems_task(CITIES, lambda problem, text: score))
+    assert f"returned {score} for the gold answer 'Paris'; a score lies between 0 and 1" in said
+
+
+def test_a_slow_function_is_not_asked_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evenodds.tasks.check.SECONDS", 0.01)
+    asked: list[str] = []
+
+    def slow(problem: Problem, text: str) -> bool:
+        asked.append(text)
+        time.sleep(0.02)
+        return True
+
+    problems = [Problem(f"own/{n}", f"p{n}", "7", "own", level=n % 3) for n in range(40)]
+    check_gold(problems_task(problems, slow))
+    assert len(asked) == 1

@@ -156,12 +156,24 @@ def test_columns_can_be_named(tmp_path: Path) -> None:
         ('{"promt": "a", "answer": 1}', {}, "Did you mean 'promt'?"),
         ('{"prompt": "a", "answr": 1}', {}, "Did you mean 'answr'?"),
         ('{"prompt": "a", "answer": 1}', {"prompt_column": "x"}, "no prompt column 'x'"),
+        ('{"promt": "a", "answer": 1}', {}, "Name it with --task.prompt"),
+        ('{"prompt": "a", "answr": 1}', {}, "Name it with --task.answer"),
         ('{"prompt": "a", "answer": 1}', {}, "too few problems"),
-        ('{"prompt": 3, "answer": 1}', {}, "row 1: 'prompt' is unusable"),
-        ('{"prompt": "a", "answer": null}', {}, "row 1: 'answer' is unusable"),
-        ('{"prompt": "a", "answer": true}', {}, "row 1: 'answer' is unusable"),
-        ('{"prompt": "a", "answer": NaN}', {}, "row 1: 'answer' is unusable"),
+        ('{"prompt": 3, "answer": 1}', {}, "line 1: 'prompt' is unusable"),
+        ('{"prompt": "a", "answer": null}', {}, "line 1: 'answer' is unusable"),
+        ('{"prompt": "a", "answer": true}', {}, "line 1: 'answer' is unusable"),
+        ('{"prompt": "a", "answer": NaN}', {}, "line 1: 'answer' is unusable"),
         ('{"prompt": "a", "answer": 1}', {"verifier": "numbr"}, "too few"),
+        (
+            '\n{"prompt": "a\\ud800", "answer": 1}',
+            {},
+            "line 2: 'prompt' is unusable: it holds half",
+        ),
+        ('{"prompt": "a", "answer": "\\udc00"}', {}, "line 1: 'answer' is unusable: it holds half"),
+        ('{"prompt": "a", "answer": 1, "level": "\\ud800"}', {}, "line 1: 'level' is unusable"),
+        (f'{{"prompt": "a", "answer": 1, "level": "{"7" * 5_000}"}}', {}, "at most 100 are read"),
+        (f'{{"prompt": "a", "answer": {"7" * 5_000}}}', {}, "line 1 holds a number of too many"),
+        (f'{{"prompt": "{"a" * 1_000_001}", "answer": 1}}', {}, "at most 1000000 are read"),
     ],
 )
 def test_a_file_that_is_unfit_is_one_line(
@@ -174,6 +186,33 @@ def test_a_file_that_is_unfit_is_one_line(
         make_task("data", data=str(file), **options)
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_levels_of_many_digits_are_ordered_by_number(tmp_path: Path) -> None:
+    names = "9" * 99, "1" + "0" * 99, "3"
+    rows = [{"prompt": f"p{n}", "answer": n, "level": names[n % 3]} for n in range(30)]
+    task = make_task(written(tmp_path / "d.jsonl", rows))
+    assert task.levels == ("3", "9" * 99, "1" + "0" * 99)
+
+
+def test_a_byte_order_mark_is_skipped(tmp_path: Path) -> None:
+    file = tmp_path / "d.jsonl"
+    file.write_text(Path(written(file, ROWS)).read_text(), encoding="utf-8-sig")  # type: ignore[arg-type]
+    assert make_task(str(file)).levels == ("all",)
+
+
+def test_a_csv_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text("prompt,answer\n")
+    for name, options in ((str(tmp_path / "d.csv"), {}), ("data", {"data": "d.csv"})):
+        with pytest.raises(UsageError, match="JSONL or parquet is read, not CSV"):
+            make_task(name, **options)
+
+
+def test_only_the_columns_needed_of_a_parquet_are_read(tmp_path: Path) -> None:
+    table = pa.Table.from_pylist(ROWS)
+    when = pa.array([1] * len(ROWS), pa.timestamp("ns"))  # 1 ns: Python has no such date
+    pq.write_table(table.append_column("when", when), tmp_path / "d.parquet")
+    assert make_task(str(tmp_path / "d.parquet")).levels == ("all",)
 
 
 def test_a_damaged_parquet_is_one_line(tmp_path: Path) -> None:
@@ -228,6 +267,10 @@ def test_a_prompt_in_python_may_be_messages() -> None:
         (Problem("k", 3, "1", "own"), "the prompt of row 2"),  # type: ignore[arg-type]
         (Problem("k", "a", None, "own"), "the answer of row 2"),  # type: ignore[arg-type]
         (Problem("k", "a", "1", "own", level="x"), "the level of row 2"),  # type: ignore[arg-type]
+        (Problem("k", "a", "1", "own", level=10**5_000), "the level of row 2"),
+        (Problem("k\ud800", "a", "1", "own"), "the key of row 2"),
+        (("a\ud800", "1"), "the prompt of row 2"),
+        (("a", "1" * 1_000_001), "the answer of row 2"),
     ],
 )
 def test_a_row_that_is_unfit_is_one_line(row: object, words: str) -> None:

@@ -20,6 +20,7 @@ from evenodds.tasks import TaskOptions, make_task
         ("addition", {"style": "fewshot"}, "Did you mean 'few_shot'?"),
         ("addition", {"shots": 99}, "shots is out of range"),
         ("addition", {"held_out": 0}, "held_out is out of range"),
+        ("addition", {"held_out": 10_000_000}, "Use 1 to 10000"),
         ("addition", {"held_out_share": 1.0}, "held_out_share is out of range"),
         ("data", {}, "needs a file"),
     ],

@@ -60,6 +60,10 @@ def test_what_a_function_may_return(result: object, score: float, status: Status
             Verdict(np.float32(0.5), Status.WRONG, parts={"a": True, 2: np.float64(0.5)}),  # type: ignore[arg-type]
             Verdict(0.5, Status.WRONG, parts={"a": 1.0, "2": 0.5}),
         ),
+        (
+            Verdict(1.0, Status.RIGHT, "\ud800", "n\udfff", {"a\ud800\nb": 1.0, "k" * 999: 0.0}),
+            Verdict(1.0, Status.RIGHT, "?", "n?", {"a? b": 1.0, "k" * 80: 0.0}),
+        ),
         (Verdict(0.0, "error", note=3), Verdict(0.0, Status.ERROR, note="3")),  # type: ignore[arg-type]
     ],
 )
@@ -149,6 +153,8 @@ def test_registered_names_are_found() -> None:
         (None, "{file}:judge", "does not exist"),
         ("1/0", "{file}:judge", "ZeroDivisionError"),
         ("raise SystemExit(3)", "{file}:judge", "SystemExit"),
+        ("raise KeyboardInterrupt", "{file}:judge", "KeyboardInterrupt"),
+        ("async def judge(p, t): return 1", "{file}:judge", "is an async function"),
         ("def judge(p, t): return 1", "{file}:juge", "Did you mean 'judge'?"),
         ("x = 1", "{file}:judge", "defines no functions"),
         ("judge = 3", "{file}:judge", "is not a function"),
@@ -165,3 +171,51 @@ def test_errors_are_one_line(tmp_path: Path, content: str | None, name: str, wor
         find_verifier(name.format(file=file))
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), GeneratorExit()])
+def test_an_exit_is_a_verdict(error: BaseException) -> None:
+    def leaves(problem: Problem, text: str) -> float:
+        raise error
+
+    assert wrap(leaves)(PROBLEM, Completion("42")).status is Status.ERROR
+
+
+def test_a_function_cannot_change_the_problem() -> None:
+    def changes(problem: Problem, text: str) -> bool:
+        object.__setattr__(problem, "answer", text)
+        problem.prompt[0]["content"] = text  # type: ignore[index]
+        return True
+
+    problem = Problem("key", ({"role": "user", "content": "a"},), "42", "task")
+    assert wrap(changes)(problem, Completion("41")).status is Status.RIGHT
+    assert (problem.answer, problem.prompt) == ("42", ({"role": "user", "content": "a"},))
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_coroutine_is_an_error_without_noise() -> None:
+    async def late() -> bool:
+        return True
+
+    verdict = wrap(lambda problem, text: late())(PROBLEM, Completion("42"))  # type: ignore[arg-type, return-value]
+    assert verdict.status is Status.ERROR
+
+
+def test_an_async_function_is_refused() -> None:
+    async def judge(problem: Problem, text: str) -> bool:
+        return True
+
+    class Late:
+        async def __call__(self, problem: Problem, text: str) -> bool:
+            return True
+
+    for function in (judge, Late()):
+        with pytest.raises(UsageError, match="async function"):
+            wrap(function)  # type: ignore[arg-type]
+
+
+def test_a_file_prints_to_stderr(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "mine.py").write_text("print('hi')\ndef judge(p, t): return 1\n")
+    find_verifier(f"{tmp_path / 'mine.py'}:judge")
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", "hi\n")

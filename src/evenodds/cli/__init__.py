@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib import import_module
+from typing import TextIO
 
 from evenodds import __version__
-from evenodds.errors import EvenoddsError, unknown
+from evenodds.errors import EvenoddsError, RunError, unknown
 
 # command -> its line in `evenodds --help`; its module is imported when it is asked for
 COMMANDS: dict[str, str] = {
@@ -22,6 +25,8 @@ COMMANDS: dict[str, str] = {
     "init": "a commented config and a task of your own to start from",
     "lab": "make the bundled model again: lab pretrain-abacus",
 }
+
+UNWRITABLE = (errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG)
 
 HELP = f"""evenodds {__version__}: teach a language model a skill that a program can check.
 
@@ -62,26 +67,72 @@ def _dispatch(arguments: list[str]) -> int:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code. Errors meant for a person take one line on stderr."""
     from evenodds.machine import prepare_environment
-    from evenodds.report.text import one_line
 
     prepare_environment()
+    if not _is_open(sys.stderr):  # what would be said there is lost, and nothing else
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     try:
-        return _dispatch(list(sys.argv[1:] if argv is None else argv))
+        return _answer(list(sys.argv[1:] if argv is None else argv))
+    finally:
+        _settle(sys.stderr)
+
+
+def _answer(arguments: list[str]) -> int:
+    from evenodds.report.text import one_line
+
+    try:
+        return _written(arguments)
     except EvenoddsError as error:
-        print(f"evenodds: {one_line(str(error))}", file=sys.stderr)
+        _say(one_line(str(error)))
         return error.exit_code
     except BrokenPipeError:  # the reader of a pipe left; that is no failure
-        sys.stderr.close()
         return 0
     except Exception as error:
         if os.environ.get("EVENODDS_DEBUG"):
             raise
         what = one_line(f"{type(error).__name__}: {error}")[:300]
-        print(
-            f"evenodds: this should not happen: {what}. Set EVENODDS_DEBUG=1 for the traceback.",
-            file=sys.stderr,
-        )
+        _say(f"this should not happen: {what}. Set EVENODDS_DEBUG=1 for the traceback.")
         return 1
     except KeyboardInterrupt:
-        print("evenodds: stopped by SIGINT.", file=sys.stderr)
+        _say("stopped by SIGINT.")
         return 130
+
+
+def _written(arguments: list[str]) -> int:
+    """The exit code, after all that was printed has left. Raises `RunError` where it cannot."""
+    if not _is_open(sys.stdout):
+        raise RunError("standard output is closed. Send it to a file, or to /dev/null.")
+    try:
+        return _dispatch(arguments)
+    except OSError as error:
+        if error.filename is not None or error.errno not in UNWRITABLE:
+            raise
+        raise RunError(f"cannot write: {error.strerror}. Send standard output elsewhere.") from None
+    finally:
+        error = _settle(sys.stdout)
+        if isinstance(error, BrokenPipeError):
+            raise error
+        if error is not None:
+            raise RunError(f"cannot write to standard output: {error.strerror}. Send it elsewhere.")
+
+
+def _is_open(stream: TextIO | None) -> bool:
+    return stream is not None and not stream.closed
+
+
+def _settle(stream: TextIO) -> OSError | None:
+    """Flush; where that fails, drop what is left, or Python would complain of it at its end."""
+    try:
+        stream.flush()
+    except OSError as error:
+        with suppress(OSError, ValueError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)
+        return error
+    return None
+
+
+def _say(text: str) -> None:
+    with suppress(OSError):
+        print(f"evenodds: {text}", file=sys.stderr)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn, get_args
+from typing import Any, NoReturn, get_args, get_origin
 
 from evenodds.errors import UsageError, nearest
 from evenodds.run.config import Config, Data, fields, make_config, merge, read_toml
@@ -40,6 +41,10 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}. See {self.prog} --help.")
 
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """argparse's own hides that nothing could be written."""
+        (file or sys.stdout).write(message)
+
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
         """Like parse_args, with the nearest spelling for a flag that is not there."""
         found, left = self.parse_known_args(arguments)
@@ -59,6 +64,8 @@ def _metavar(annotation: Any) -> str:
     names = [kind for kind in get_args(annotation) if kind is not type(None)]
     if names and all(isinstance(name, str) for name in names):
         return "|".join(names)
+    if names and get_origin(names[0]) is tuple:
+        return "0,1,2"
     kind = names[0] if names and annotation not in (str, int, float, bool) else annotation
     return getattr(kind, "__name__", "VALUE").upper()
 
@@ -74,17 +81,24 @@ def _add(group: Any, flag: str, dotted: str, info: Any) -> None:
     )
 
 
-def add_settings(parser: Parser, without: tuple[str, ...] = ()) -> None:
+def add_settings(
+    parser: Parser,
+    without: tuple[str, ...] = (),
+    sections: Sequence[str] = tuple(Config.model_fields),
+) -> None:
     """A flag for every setting, in its section, and short names for the common ones.
 
     without: short names that the command uses for something else.
+    sections: those that matter to the command; `--seed` is always there.
     """
     common = parser.add_argument_group("often used")
     table = fields()
     for short, dotted in SHORT.items():
-        if short not in without:
+        matters = short == "seed" or dotted.split(".")[0] in sections
+        if short not in without and matters:
             _add(common, short, dotted, table[dotted])
-    for section, outer in Config.model_fields.items():
+    for section in sections:
+        outer = Config.model_fields[section]
         about = (outer.annotation.__doc__ or "").splitlines()[0]  # pyright: ignore[reportOptionalMemberAccess]
         group = parser.add_argument_group(f"[{section}]", about)
         for dotted, info in table.items():

@@ -12,8 +12,21 @@ from numpy.typing import NDArray
 
 from evenodds.domain import Prompt
 from evenodds.errors import UsageError
+from evenodds.policies.checks import one_line
 
 TAIL = 64  # characters of the prompt that a verifier may see
+SMALL = 64  # tokens up to which a vocabulary is shown whole
+
+
+def require_unicode(text: str) -> None:
+    """Raise `UsageError` for half characters (lone surrogates), which no tokenizer takes."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(
+            f"the text {text[:60]!r} is no Unicode: half a character at {error.start}. "
+            "Save it as UTF-8."
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -32,14 +45,21 @@ class Codec:
                 "this tokenizer has no chat template. Use --task.style few_shot or bare."
             )
         messages = [dict(message) for message in prompt]
-        return self.tokenizer.apply_chat_template(
-            messages, tokenize=False, add_generation_prompt=True
-        )
+        try:
+            return self.tokenizer.apply_chat_template(
+                messages, tokenize=False, add_generation_prompt=True
+            )
+        except Exception as error:  # a template is a program: whatever it raises
+            raise UsageError(
+                f"the chat template cannot be used: {one_line(error)} "
+                "Use --task.style bare or few_shot."
+            ) from error
 
     def encode(self, prompt: Prompt) -> NDArray[np.int64]:
         """Ids of a prompt. A chat template writes its own special tokens; plain text gets the
         tokenizer's default ones."""
         text = self.render(prompt)
+        require_unicode(text)
         ids = self.tokenizer.encode(text, add_special_tokens=isinstance(prompt, str))
         if not ids:
             raise UsageError(f"the prompt {text[:40]!r} has no tokens. Give a longer prompt.")
@@ -57,15 +77,21 @@ class Codec:
 
     def require_readable(self, text: str) -> None:
         """Raise `UsageError` if the tokenizer has no token for some of the text."""
+        require_unicode(text)
         tokenizer = self.tokenizer
         used = {tokenizer.bos_token_id, tokenizer.eos_token_id}
         unknown = {tokenizer.unk_token_id, tokenizer.pad_token_id} - used - {None}
         ids = tokenizer.encode(text, add_special_tokens=False)
         if not unknown.isdisjoint(ids):
             raise UsageError(
-                f"this policy has no tokens for some of {text[:60]!r}. "
+                f"this policy has no tokens for some of {text[:60]!r}.{self._alphabet()} "
                 "Choose another policy, task or --task.style."
             )
+
+    def _alphabet(self) -> str:
+        """A sentence with all that a small tokenizer knows; nothing for a large one."""
+        known = set(self.tokenizer.get_vocab()) - set(self.tokenizer.all_special_tokens)
+        return f" It knows {' '.join(sorted(known))} alone." if len(known) <= SMALL else ""
 
     @property
     def pad_id(self) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,17 @@ import torch
 
 from evenodds.errors import UsageError, unknown
 from evenodds.places import BUNDLED, SMALL, bundled_folder
+from evenodds.policies.checks import (
+    one_line,
+    require_complete,
+    require_finite,
+    require_fitting,
+)
 from evenodds.policies.codec import Codec, stop_ids_of
 from evenodds.policies.policy import Policy
+from evenodds.policies.quiet import is_cut_off, quietly, silence_transformers
+
+__all__ = ["PolicyOptions", "load_policy", "merged", "resolve", "silence_transformers"]
 
 
 @dataclass(frozen=True)
@@ -89,24 +97,23 @@ def resolve(name: str) -> str:
     return name
 
 
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:200]
-
-
 def _load_parts(source: str, name: str) -> tuple[Any, Any]:
     from transformers import AutoConfig, AutoTokenizer
 
+    kept = is_cut_off(source)
     try:
-        config = AutoConfig.from_pretrained(source, trust_remote_code=False)
+        config = AutoConfig.from_pretrained(source, trust_remote_code=False, local_files_only=kept)
     except Exception as error:
         raise UsageError(
-            f"cannot load a model from {name!r}: {_one_line(error)} Check the name and the network."
+            f"cannot load a model from {name!r}: {one_line(error)} Check the name and the network."
         ) from error
     try:
-        tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
+        tokenizer = AutoTokenizer.from_pretrained(
+            source, trust_remote_code=False, local_files_only=kept
+        )
     except Exception as error:
         raise UsageError(
-            f"{name!r} has no usable tokenizer: {_one_line(error)} Save one into the folder."
+            f"{name!r} has no usable tokenizer: {one_line(error)} Save one into the folder."
         ) from error
     if not tokenizer.encode("1"):
         raise UsageError(f"the tokenizer of {name!r} encodes nothing. Save a usable one there.")
@@ -121,7 +128,7 @@ def _parameter_count(config: Any, name: str) -> int:
             return AutoModelForCausalLM.from_config(config).num_parameters()
     except Exception as error:
         raise UsageError(
-            f"{name!r} is no causal language model: {_one_line(error)} Choose another policy."
+            f"{name!r} is no causal language model: {one_line(error)} Choose another policy."
         ) from error
 
 
@@ -129,14 +136,24 @@ def _load_model(source: str, name: str, dtype: torch.dtype) -> Any:
     from transformers import AutoModelForCausalLM
 
     try:
-        return AutoModelForCausalLM.from_pretrained(
-            source, dtype=dtype, trust_remote_code=False, use_safetensors=True
+        loaded: Any = AutoModelForCausalLM.from_pretrained(
+            source,
+            dtype=dtype,
+            trust_remote_code=False,
+            use_safetensors=True,
+            local_files_only=is_cut_off(source),
+            ignore_mismatched_sizes=True,  # told by ourselves, below
+            output_loading_info=True,
         )
     except Exception as error:
         raise UsageError(
-            f"cannot load the weights of {name!r}: {_one_line(error)} "
+            f"cannot load the weights of {name!r}: {one_line(error)} "
             "Give a causal language model saved as safetensors."
         ) from error
+    model, info = loaded
+    require_complete(model, info, name)
+    require_finite(model, name)
+    return model
 
 
 def _adapt(model: Any, options: PolicyOptions) -> Any:
@@ -151,17 +168,8 @@ def _adapt(model: Any, options: PolicyOptions) -> Any:
         target_modules="all-linear",
         task_type="CAUSAL_LM",
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with quietly():
         return get_peft_model(model, config)
-
-
-def silence_transformers() -> None:
-    """No progress bars and no advice of the library: what matters is said by us."""
-    from transformers.utils import logging
-
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
 
 
 def load_policy(options: PolicyOptions) -> Policy:
@@ -175,6 +183,7 @@ def load_policy(options: PolicyOptions) -> Policy:
     config, tokenizer = _load_parts(source, options.name)
     size = _parameter_count(config, options.name)
     model = _load_model(source, options.name, pick_dtype(options.dtype, device, size))
+    require_fitting(model, tokenizer, options.name)
     codec = Codec(tokenizer, stop_ids_of(tokenizer, model.generation_config, config))
     if options.adapter not in ("auto", "none", "lora"):
         raise unknown("adapter", options.adapter, ["auto", "none", "lora"])
@@ -221,18 +230,30 @@ def _load_adapter(folder: Path, options: PolicyOptions) -> Policy:
         base = PeftConfig.from_pretrained(str(folder)).base_model_name_or_path
     except Exception as error:
         raise UsageError(
-            f"cannot read the adapter in {str(folder)!r}: {_one_line(error)} Mend its config."
+            f"cannot read the adapter in {str(folder)!r}: {one_line(error)} Mend its config."
         ) from error
     if not base:
         raise UsageError(f"the adapter in {str(folder)!r} names no base model. Mend its config.")
+    if (Path(resolve(base)) / "adapter_config.json").exists():
+        raise UsageError(
+            f"the adapter in {str(folder)!r} names {base!r} as its base, which is an adapter "
+            "itself. Name a model with all weights there."
+        )
     policy = load_policy(replace(options, name=base, adapter="none"))
     try:
-        wrapper = PeftModel.from_pretrained(policy.model, str(folder), is_trainable=True)
+        with quietly() as seen:
+            wrapper = PeftModel.from_pretrained(policy.model, str(folder), is_trainable=True)
     except Exception as error:
         raise UsageError(
-            f"the adapter in {str(folder)!r} does not fit {base!r}: {_one_line(error)} "
+            f"the adapter in {str(folder)!r} does not fit {base!r}: {one_line(error)} "
             "Give a folder that PEFT saved."
         ) from error
+    if any("missing adapter keys" in str(warning.message) for warning in seen):
+        raise UsageError(
+            f"the adapter in {str(folder)!r} lacks weights that its config names. "
+            "Give a folder that PEFT saved."
+        )
+    require_finite(policy.model, options.name)
     policy.model.to(policy.device).eval()
     return Policy(policy.model, policy.codec, options.name, policy.device, wrapper)
 

@@ -15,6 +15,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
+from evenodds.policies import cards
 from evenodds.policies.codec import Codec
 
 LEAN_FAMILIES = frozenset({"llama", "qwen2", "qwen3"})
@@ -136,6 +137,14 @@ class Policy:
         return token_logprobs(output.last_hidden_state[at], self.head, targets, temperature)
 
     def save(self, folder: Path) -> None:
-        """An ordinary Hugging Face (or PEFT) folder that transformers and vLLM load."""
+        """An ordinary Hugging Face (or PEFT) folder that transformers and vLLM load, with a card
+        unless there is one."""
+        text = cards.model_card(self.name)
+        own = (folder / cards.CARD).exists()
+        if self.peft is not None:
+            text = cards.adapter_card(cards.pin_base(self.peft))
         (self.peft or self.model).save_pretrained(folder, safe_serialization=True)
         self.codec.tokenizer.save_pretrained(folder)
+        if not own:
+            (folder / cards.CARD).write_text(text, encoding="utf-8")
+        cards.open_modes(folder)

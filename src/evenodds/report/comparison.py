@@ -28,7 +28,9 @@ from evenodds.statistics import Estimate, paired_difference, pass_at_k, pass_at_
 
 __all__ = [
     "BETTER",
+    "FEWEST",
     "NO_EVIDENCE",
+    "TOO_FEW",
     "WORSE",
     "Comparison",
     "Coverage",
@@ -44,6 +46,8 @@ __all__ = [
 ]
 
 BETTER, WORSE, NO_EVIDENCE = "better", "worse", "no evidence"
+TOO_FEW = "too few problems"
+FEWEST = 20  # an interval over fewer problems is too rough for a verdict
 
 
 @dataclass(frozen=True)
@@ -61,12 +65,7 @@ class Row:
     @property
     def verdict(self) -> str:
         """By sampled answers: whether the interval of the paired difference leaves out zero."""
-        return verdict_of(self.gain)
-
-    @property
-    def intervals_overlap(self) -> bool:
-        before, after = self.before.sampled, self.after.sampled
-        return before.low <= after.high and after.low <= before.high
+        return verdict_of(self.gain, self.problems)
 
 
 @dataclass(frozen=True)
@@ -99,6 +98,11 @@ class Comparison:
     coverage: Coverage
     unmatched: int = 0
 
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """What a table shows: each level and the whole ladder, which a single level is already."""
+        return self.levels if len(self.levels) == 1 else (*self.levels, self.overall)
+
     def labels(self, verdict: str) -> list[str]:
         """Labels of the levels with this verdict, in the order of the ladder."""
         return [row.label for row in self.levels if row.verdict == verdict]
@@ -115,14 +119,24 @@ class Comparison:
     def no_evidence(self) -> list[str]:
         return self.labels(NO_EVIDENCE)
 
+    @property
+    def too_few(self) -> list[str]:
+        return self.labels(TOO_FEW)
+
     def to_dict(self) -> dict[str, Any]:
         """The same numbers for machines; what could not be measured is null."""
-        verdicts = {"better": self.better, "worse": self.worse, "no_evidence": self.no_evidence}
+        names = ("better", "worse", "no_evidence", "too_few")
+        verdicts = {name: getattr(self, name) for name in names}
         return {**finite(asdict(self)), "verdicts": verdicts}
 
 
-def verdict_of(gain: Estimate) -> str:
-    """`better` or `worse` where zero lies outside the interval, else `no evidence`."""
+def verdict_of(gain: Estimate, problems: int = FEWEST) -> str:
+    """`better` or `worse` where zero lies outside the interval, else `no evidence`.
+
+    problems: how many the gain is a mean of; `too few problems` below `FEWEST`.
+    """
+    if problems < FEWEST:
+        return TOO_FEW
     if gain.low > 0:
         return BETTER
     return WORSE if gain.high < 0 else NO_EVIDENCE

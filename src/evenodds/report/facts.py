@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from evenodds.report.record import RunRecord
-from evenodds.report.series import of_metric
-from evenodds.report.text import duration, safe, short
+from evenodds.report.series import is_number, of_metric
+from evenodds.report.text import counted, duration, safe, short
 
 Facts = list[tuple[str, str]]
 AXES = ("credit", "ratio", "surrogate", "reduce", "clip_low", "clip_high")
@@ -20,15 +20,28 @@ def progress(run: RunRecord) -> dict[str, Any]:
     """Steps, updates, tokens, seconds, and the two ends of the difficulty, as far as known."""
     last = run.metrics[-1] if run.metrics else {}
     difficulty = of_metric(run.metrics, "difficulty").ys
+    rates = of_metric(run.metrics, "learning_rate").ys
     return {
         "steps": int(last.get("step", 0)),
         "skipped_steps": sum("skipped" in row for row in run.metrics),
-        "tokens": last.get("num_tokens"),
-        "seconds": last.get("time/elapsed"),
-        "memory_mb": last.get("time/memory_mb"),
+        "updates": _count_updates(run),
+        "learning_rate": rates[-1] if rates else None,
+        "tokens": _number(last.get("num_tokens")),
+        "seconds": _number(last.get("time/elapsed")),
+        "memory_mb": _number(last.get("time/memory_mb")),
         "difficulty_first": difficulty[0] if difficulty else None,
         "difficulty_last": difficulty[-1] if difficulty else None,
     }
+
+
+def _count_updates(run: RunRecord) -> int:
+    """Steps of the optimizer: each step that was not skipped has made its passes."""
+    passes = [row.get("passes") for row in run.metrics if "skipped" not in row]
+    return sum(int(known) if is_number(known) else 1 for known in passes)
+
+
+def _number(value: Any) -> Any:
+    return value if is_number(value) else None
 
 
 def facts(run: RunRecord) -> Facts:
@@ -40,6 +53,7 @@ def facts(run: RunRecord) -> Facts:
         ("Each step", _step(run)),
         ("Problems", _curriculum(run)),
         ("Steps", _steps(run)),
+        ("Updates", _updates(run)),
         ("Difficulty", _difficulty(run)),
         ("Time", _time(run)),
         ("Seed", str(_known(run, "run", "seed"))),
@@ -87,7 +101,7 @@ def _step(run: RunRecord) -> str:
 
 def _curriculum(run: RunRecord) -> str:
     kind, target = run.setting("curriculum", "kind"), run.setting("curriculum", "target")
-    if kind != "ladder" or target is None:
+    if kind != "ladder" or not is_number(target):
         return str(kind or "")
     return f"ladder: difficulty follows the model so that about {100 * target:.0f} % are solved"
 
@@ -102,10 +116,19 @@ def _steps(run: RunRecord) -> str:
     return f"{done['steps']:,}{of}{skipped}{tokens}"
 
 
+def _updates(run: RunRecord) -> str:
+    done = progress(run)
+    if not done["steps"]:
+        return ""
+    updates, rate = done["updates"], done["learning_rate"]
+    last = f", the last with learning rate {rate:.3g}" if rate is not None else ""
+    return f"{updates:,}{last}"
+
+
 def _difficulty(run: RunRecord) -> str:
     done = progress(run)
     first, last = done["difficulty_first"], done["difficulty_last"]
-    if first is None or last is None:
+    if first is None or last is None or len(run.levels) == 1:
         return ""
     return f"from {_level(run, first)} to {_level(run, last)}"
 
@@ -125,9 +148,9 @@ def _time(run: RunRecord) -> str:
 
 def _machine(run: RunRecord) -> str:
     known = run.passports["environment"]
-    counted = [f"{known[key]} {key}" for key in ("cores", "threads") if known.get(key)]
+    sizes = [counted(known[key], key[:-1]) for key in ("cores", "threads") if known.get(key)]
     named = [str(known[key]) for key in ("device", "dtype") if known.get(key)]
-    return ", ".join(filter(None, [str(known.get("cpu") or ""), *counted, *named]))
+    return ", ".join(filter(None, [str(known.get("cpu") or ""), *sizes, *named]))
 
 
 def commands(run: RunRecord) -> Facts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,18 @@ from markupsafe import Markup
 
 from evenodds.report.comparison import Comparison, finite, overall_side, sides
 from evenodds.report.facts import commands, facts, flattened, progress
-from evenodds.report.pictures import Picture, held_out_pictures, training_pictures
+from evenodds.report.pictures import Picture, held_out_pictures, ratio_sentence, training_pictures
 from evenodds.report.record import RunRecord, read_run
 from evenodds.report.samples import sample_groups
-from evenodds.report.story import by_level, changes, headline, problems_sentence, sharpening
-from evenodds.report.text import safe
+from evenodds.report.story import (
+    by_level,
+    changes,
+    headline,
+    problems_sentence,
+    sharpening,
+    warnings,
+)
+from evenodds.report.text import counted, one_line, safe
 
 TEMPLATE = "template.html.j2"
 
@@ -66,13 +74,15 @@ def render(run: RunRecord) -> str:
         name=safe(run.name),
         headline=_headline(run),
         unfinished=_unfinished(run),
+        warnings=_warnings(run),
         notes=[] if found is None else _notes(found),
         facts=facts(run),
         held_out=[_marked(picture) for picture in held_out_pictures(run)],
         comparison=found,
-        rows=[] if found is None else [*found.levels, found.overall],
+        rows=[] if found is None else found.rows,
         single=_single(run),
         training=[_marked(item) for item in training_pictures(run)] if run.metrics else [],
+        ratio=ratio_sentence(run),
         groups=sample_groups(run.folder, run.levels),
         commands=commands(run),
         passports={name: flattened(values) for name, values in run.passports.items() if values},
@@ -126,16 +136,31 @@ def _unfinished(run: RunRecord) -> str | None:
     missing = " and ".join(
         name for name, value in (("base", run.base), ("trained", run.final)) if value is None
     )
-    return (
+    odd = [f"{name} is there but cannot be read as an evaluation." for name in run.unreadable]
+    said = (
         f"This run is not complete: it is under way, or was stopped after step "
         f"{progress(run)['steps']}. The evaluation of the {missing} model is missing, so nothing "
         "is claimed about what was learned."
     )
+    return " ".join([said, *odd])
+
+
+def _warnings(run: RunRecord) -> list[str]:
+    """What a reader must know before any number: that little was trained, or little measured."""
+    done = progress(run)
+    skipped, steps = done["skipped_steps"], len(run.metrics)
+    found: list[str] = []
+    if 2 * skipped > steps:
+        reasons = Counter(str(row["skipped"]) for row in run.metrics if "skipped" in row)
+        found.append(
+            f"{skipped:,} of {counted(steps, 'step')} made no update, most often because: "
+            f"{one_line(reasons.most_common(1)[0][0], 300)}."
+        )
+    return found + ([] if run.comparison is None else warnings(run.comparison))
 
 
 def _notes(found: Comparison) -> list[str]:
-    first, *others = [*changes(found), ""]
-    notes = [first, by_level(found), *others, problems_sentence(found), sharpening(found.curves)]
+    notes = [by_level(found), *changes(found), problems_sentence(found), sharpening(found.curves)]
     if found.unmatched:
         notes.append(f"{found.unmatched} problems were judged on one side only and are left out.")
     return [note for note in notes if note]

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from evenodds.report.comparison import BETTER, WORSE, Comparison, Row
-from evenodds.report.plain import last_line, level_label
+from evenodds.report.plain import TABLE_HEAD, last_line, level_label, signal, table_row
 from evenodds.report.series import is_number
 from evenodds.report.story import by_level, headline
 from evenodds.report.terminal import Sample
@@ -107,7 +107,8 @@ class RichView:
         with _unbroken():
             self.console.print(result_table(comparison, self.console.width))
             self.console.print(Text(headline(comparison), "bold"))
-            self.console.print(Text(by_level(comparison)))
+            if levels := by_level(comparison):
+                self.console.print(Text(levels))
 
     def close(self) -> None:
         live, self.live = self.live, None
@@ -186,14 +187,15 @@ def metric_lines(
     levels: Sequence[str],
     width: int,
 ) -> list[RenderableType]:
-    """Three measures with their histories, and the speed; always the same number of lines."""
+    """Two or three measures with their histories, and the speed; always as many lines."""
     label = level_label((history.get("difficulty") or [None])[-1], levels)
-    room = max(8, min(40, width - NAME_WIDTH - 10 - max(len(label), 16)))
-    rows = (
-        ("solve_rate", "solve rate", "green", (0.0, 1.0), "of answers right"),
-        ("difficulty", "difficulty", "yellow", (None, None), label),
+    room = max(8, min(40, width - NAME_WIDTH - 10 - max(len(label), 23)))
+    ladder = [("difficulty", "difficulty", "yellow", (None, None), label)]
+    rows = [
+        ("solve_rate", "solve rate", "green", (0.0, 1.0), " · ".join(signal(metrics))),
+        *(ladder if len(levels) != 1 else []),
         ("entropy", "entropy", "magenta", (0.0, None), "nats a token"),
-    )
+    ]
     lines: list[RenderableType] = []
     for key, name, style, (low, high), words in rows:
         values = history.get(key, ())
@@ -245,25 +247,20 @@ def _answer_lines(completion: str, width: int) -> list[RenderableType]:
 
 def result_table(comparison: Comparison, width: int) -> Table:
     """Base against trained by level; a narrow terminal does without some columns."""
-    wide = width >= 78
-    table = Table(box=None, padding=(0, 1), pad_edge=False)
-    table.add_column("held-out", no_wrap=True, max_width=18, overflow="ellipsis")
-    for name in ("before", "after", "change in points [95 %]"):
+    left_out = () if width >= 78 else ("greedy",)
+    table = Table(box=None, padding=(0, 1), pad_edge=False, collapse_padding=True)
+    first, *numbers, last = [name for name in TABLE_HEAD if name not in left_out]
+    table.add_column(first, no_wrap=True, max_width=18, overflow="ellipsis")
+    for name in numbers:
         table.add_column(name, justify="right", no_wrap=True)
-    if wide:
-        table.add_column("greedy", justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    for row in (*comparison.levels, comparison.overall):
-        table.add_row(*_cells(row, wide), style="bold" if row.level is None else "")
+    table.add_column(last, no_wrap=True)
+    for row in comparison.rows:
+        table.add_row(*_cells(row, left_out), style="bold" if row.level is None else "")
     return table
 
 
-def _cells(row: Row, wide: bool) -> list[Text]:
-    before, after = (f"{100 * side.sampled.mean:.1f} %" for side in (row.before, row.after))
-    gain = f"{100 * row.gain.mean:+.1f} [{100 * row.gain.low:+.1f}, {100 * row.gain.high:+.1f}]"
-    words = [one_line(row.label), before, after, gain]
-    if wide:
-        old, new = row.before.greedy, row.after.greedy
-        words.append(f"{100 * old.mean:.0f} → {100 * new.mean:.0f} %" if old and new else "–")
-    mark = {BETTER: "▲ better", WORSE: "▼ worse"}.get(row.verdict, "no evidence")
-    return [*(Text(word) for word in words), Text(mark, VERDICTS.get(row.verdict, "dim"))]
+def _cells(row: Row, left_out: Sequence[str]) -> list[Text]:
+    cells = zip(TABLE_HEAD, table_row(row), strict=True)
+    *words, verdict = [word for name, word in cells if name not in left_out]
+    mark = {BETTER: "▲ better", WORSE: "▼ worse"}.get(verdict, verdict)
+    return [*(Text(word) for word in words), Text(mark, VERDICTS.get(verdict, "dim"))]

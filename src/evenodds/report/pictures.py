@@ -25,6 +25,7 @@ from evenodds.statistics import Estimate
 
 LABEL = 16  # longest label of a level beside an axis
 SHARES = (0.0, 1.0)
+RATIOS = ("min", "p01", "mean", "p99", "max")
 
 
 @dataclass(frozen=True)
@@ -82,8 +83,8 @@ def _by_level(found: Comparison, greedy: bool) -> Picture:
     return Picture(
         title,
         svg,
-        "Sampled: answers drawn at random, as in training. Look for filled "
-        "dots to the right of hollow ones, with bars that do not overlap.",
+        "Sampled: answers drawn at random, as in training. Look for filled dots to the right of "
+        "hollow ones; whether that is evidence, the change paired by problem says.",
     )
 
 
@@ -128,14 +129,28 @@ def _pass_at_k(curves: Curves) -> Picture:
 
 def training_pictures(run: RunRecord) -> list[Picture]:
     """What happened step by step."""
+    ladder = [] if len(run.levels) == 1 else [_difficulty(run)]
+    ratio = [] if ratio_sentence(run) else [_ratio(run)]
     return [
-        _difficulty(run),
+        *ladder,
         _solve_rate(run),
         _informative(run),
         _entropy(run),
-        _ratio(run),
+        *ratio,
         _length(run),
     ]
+
+
+def ratio_sentence(run: RunRecord) -> str | None:
+    """What stands for a picture of the ratio where it is 1 throughout; None where it is not."""
+    series = [of_metric(run.metrics, f"ratio/{name}") for name in RATIOS]
+    away = [abs(value - 1) for item in series for value in item.ys]
+    if not away or max(away) > 1e-4:
+        return None
+    return (
+        "The ratio of new to old probability is not drawn: with one pass over each batch it is 1, "
+        f"and here its largest deviation from 1 was {max(away):.1e}."
+    )
 
 
 def _difficulty(run: RunRecord) -> Picture:
@@ -194,7 +209,8 @@ def _informative(run: RunRecord) -> Picture:
         share_plot(title, found, "share of the step's groups"),
         (
             "A group is all answers to one problem. Only mixed groups, with right and wrong "
-            "answers, have anything to learn from. Look for a wide middle band."
+            "answers, have anything to learn from. Look for a wide middle band; a band too "
+            "thin for its name has none."
         ),
     )
 
@@ -210,7 +226,7 @@ def _aligned(
 def _entropy(run: RunRecord) -> Picture:
     title = "Entropy"
     line = Line(of_metric(run.metrics, "entropy"), smooth=True)
-    svg = line_plot(title, [line], Axes("nats a token", least=0.05))
+    svg = line_plot(title, [line], Axes("nats a token", least=0.05, from_zero=True))
     return Picture(
         title,
         svg,
@@ -221,12 +237,12 @@ def _entropy(run: RunRecord) -> Picture:
 
 def _ratio(run: RunRecord) -> Picture:
     title = "Ratio of new to old probability"
-    ends = {name: of_metric(run.metrics, f"ratio/{name}") for name in ("min", "p01", "p99", "max")}
+    ends = {name: of_metric(run.metrics, f"ratio/{name}") for name in RATIOS}
     bands = [
         Band(ends["min"], ends["max"], faint=True, label="min–max"),
         Band(ends["p01"], ends["p99"], label="1–99 %"),
     ]
-    mean = Line(of_metric(run.metrics, "ratio/mean"), "mean")
+    mean = Line(ends["mean"], "mean")
     axes = Axes("ratio, logarithmic", log=True)
     return Picture(
         title,
@@ -241,7 +257,7 @@ def _ratio(run: RunRecord) -> Picture:
 def _length(run: RunRecord) -> Picture:
     title = "Answer length"
     line = Line(of_metric(run.metrics, "completions/mean_length"), smooth=True)
-    svg = line_plot(title, [line], Axes("tokens an answer", least=4.0))
+    svg = line_plot(title, [line], Axes("tokens an answer", least=4.0, from_zero=True))
     return Picture(
         title,
         svg,

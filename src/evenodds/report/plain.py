@@ -17,6 +17,7 @@ from evenodds.report.text import duration, one_line, safe, short, shortened
 MOST_OFTEN = 2.0  # seconds between two lines, at least
 STEPS, SECONDS = 10, 20.0  # a line is due after so many steps, or so long
 LINES_PER_SAMPLE = 5
+TABLE_HEAD = ("held-out", "sampled", "points gained [95 %]", "greedy", "verdict")
 
 
 @dataclass
@@ -30,6 +31,7 @@ class PlainView:
     shown_step: int = -1
     shown_phase: str = ""
     held: str | None = field(default=None)  # the newest line that was not yet due
+    held_step: int = -1
     lines: int = 0
 
     def start(self, title: str, lines: Sequence[str], levels: Sequence[str] = ()) -> None:
@@ -56,9 +58,9 @@ class PlainView:
         sample: Sample | None = None,
     ) -> None:
         self.held = step_line(step, total_steps, elapsed, max_time, metrics, self.levels)
-        if not self._due(step):
+        self.held_step = step
+        if not self._due(step, total_steps):
             return
-        self.shown_at, self.shown_step = self.clock(), step
         self._flush()
         if sample is not None and self.lines % LINES_PER_SAMPLE == 0:
             self._write(sample_line(sample))
@@ -76,15 +78,17 @@ class PlainView:
     def close(self) -> None:
         self._flush()
 
-    def _due(self, step: int) -> bool:
+    def _due(self, step: int, total_steps: int | None) -> bool:
         since = self.clock() - self.shown_at
         if self.shown_step < 0:
             return True  # the first step is always told
-        return since >= MOST_OFTEN and (step - self.shown_step >= STEPS or since >= SECONDS)
+        by_count = step - self.shown_step >= STEPS and step + 1 != total_steps
+        return since >= MOST_OFTEN and (by_count or since >= SECONDS)
 
     def _flush(self) -> None:
         line, self.held = self.held, None
         if line is not None:
+            self.shown_at, self.shown_step = self.clock(), self.held_step
             self._write(line)
 
     def _write(self, line: str) -> None:
@@ -104,20 +108,28 @@ def step_line(
     metrics: Mapping[str, Any],
     levels: Sequence[str],
 ) -> str:
-    """`step 40/200 · 0:31 of 2:00 · solve rate 0.52 · difficulty 3.4 (3×2 digits) · …`."""
+    """`step 40/200 · 0:31 of 2:00 · solve rate 0.52 · mixed 62 % · difficulty 3.4 (…) · …`."""
     of_steps = f"/{total_steps}" if total_steps else ""
     of_time = f" of {duration(max_time)}" if max_time else ""
     parts = [f"step {step}{of_steps}", f"{duration(elapsed)}{of_time}"]
-    for key, name in (("solve_rate", "solve rate"), ("difficulty", "difficulty")):
-        if is_number(metrics.get(key)):
-            parts.append(f"{name} {metrics[key]:.2f}")
-    label = level_label(metrics.get("difficulty"), levels)
-    parts[-1] += f" ({label})" if label else ""
+    if is_number(metrics.get("solve_rate")):
+        parts.append(f"solve rate {metrics['solve_rate']:.2f}")
+    parts += signal(metrics)
+    if is_number(metrics.get("difficulty")) and len(levels) != 1:
+        label = level_label(metrics["difficulty"], levels)
+        parts.append(f"difficulty {metrics['difficulty']:.2f}" + (f" ({label})" if label else ""))
     if is_number(metrics.get("time/tokens_per_second")):
         parts.append(f"{metrics['time/tokens_per_second']:,.0f} tokens/s")
     if is_number(metrics.get("entropy")):
         parts.append(f"entropy {short(metrics['entropy'])}")
     return " · ".join(parts)
+
+
+def signal(metrics: Mapping[str, Any]) -> list[str]:
+    """`mixed 62 %`, the share of the groups that teach, and `no update` where none was made."""
+    share = metrics.get("groups/mixed")
+    mixed = [f"mixed {100 * share:.0f} %"] if is_number(share) else []
+    return [*mixed, *(["no update"] if "skipped" in metrics else [])]
 
 
 def level_label(difficulty: Any, levels: Sequence[str]) -> str:
@@ -139,18 +151,24 @@ def last_line(prompt: str) -> str:
 
 
 def table_lines(comparison: Comparison) -> list[str]:
-    """The final table in 78 columns, with its two sentences."""
-    head = (
-        f"{'level':<18} {'problems':>8} {'before':>7} {'after':>7}   {'gain in points [95 %]':<24}"
-    )
-    rows = [_table_line(row) for row in (*comparison.levels, comparison.overall)]
-    return [head, *rows, headline(comparison), by_level(comparison)]
+    """The final table in at most 91 columns, mostly fewer than 80, with its sentences."""
+    rows = [TABLE_HEAD, *(table_row(row) for row in comparison.rows)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [_aligned(row, widths) for row in rows]
+    return [*lines, *filter(None, [headline(comparison), by_level(comparison)])]
 
 
-def _table_line(row: Row) -> str:
-    before, after = (100 * side.sampled.mean for side in (row.before, row.after))
+def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
+    """The level and the verdict stand at the left of their columns, numbers at the right."""
+    sides = ("<", *">" * (len(row) - 2), "<")
+    cells = [f"{cell:{side}{width}}" for cell, side, width in zip(row, sides, widths, strict=True)]
+    return "  ".join(cells).rstrip()
+
+
+def table_row(row: Row) -> tuple[str, ...]:
+    """The cells of `TABLE_HEAD`; sampled and greedy rates are those before → after training."""
+    sampled = f"{100 * row.before.sampled.mean:.1f} → {100 * row.after.sampled.mean:.1f} %"
     gain = f"{100 * row.gain.mean:+.1f} [{100 * row.gain.low:+.1f}, {100 * row.gain.high:+.1f}]"
-    label = one_line(row.label, 18)
-    return (
-        f"{label:<18} {row.problems:>8} {before:>6.1f}% {after:>6.1f}%   {gain:<24} {row.verdict}"
-    )
+    old, new = row.before.greedy, row.after.greedy
+    greedy = f"{100 * old.mean:.0f} → {100 * new.mean:.0f} %" if old and new else "–"
+    return one_line(row.label, 18), sampled, gain, greedy, row.verdict

@@ -12,6 +12,7 @@ from evenodds.report.series import Series, smoothed, spread, thinned
 from evenodds.report.svg import (
     BOLD,
     BOTTOM,
+    GAP,
     HEIGHT,
     LETTER,
     TOP,
@@ -39,6 +40,7 @@ from evenodds.statistics import Estimate
 
 BAND_POINTS = 80  # an edge of an area may be coarser than a line
 NOTHING = "Nothing was measured yet."
+Name = tuple[float, float, str]  # x and y of a word, and the word
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,7 @@ class Axes:
     """How a line plot is read. Ranges and ticks follow from the data where they are not given.
 
     least: the y range is never narrower than this, so that noise is not blown up.
+    from_zero: the y range begins at 0, so that a height is a share of another.
     """
 
     y_label: str
@@ -76,6 +79,7 @@ class Axes:
     least: float = 1e-9
     percent: bool = False
     log: bool = False
+    from_zero: bool = False
     x_ticks: Ticks | None = None
     y_ticks: Ticks | None = None
     reference: tuple[float, str] | None = None
@@ -111,7 +115,9 @@ def _frame(lines: Sequence[Line], bands: Sequence[Band], axes: Axes) -> tuple[Fr
     xs = [x for series in everything for x in series.xs]
     low, high = axes.y_range or span_of(ys, axes.least)
     if axes.log:
-        low, high = min(0.9, min(ys)), max(1.1, max(ys))
+        low, high = _log_span(ys)
+    if axes.from_zero:
+        low, high = 0.0, max(axes.least, high)
     values = log_ticks(low, high) if axes.log else nice_ticks(low, high)
     ticks = axes.y_ticks or named(values, percent if axes.percent else short)
     widest = max((len(name) for _, name in ticks), default=0)
@@ -121,6 +127,11 @@ def _frame(lines: Sequence[Line], bands: Sequence[Band], axes: Axes) -> tuple[Fr
     left, first, last = 8 + LETTER * widest, min(xs), max(xs)
     x = Scale(first, last if last > first else first + 1, left, right)
     return Frame(x, Scale(low, high, HEIGHT - BOTTOM, TOP, axes.log)), ticks
+
+
+def _log_span(ys: Sequence[float]) -> tuple[float, float]:
+    """A range around 1 within four powers of ten; what lies outside is drawn at its edge."""
+    return max(1e-4, min(0.9, *ys)), min(1e4, max(1.1, *ys))
 
 
 def _marks(frame: Frame, item: Line) -> list[str]:
@@ -234,16 +245,16 @@ def share_plot(title: str, shares: Sequence[Line], y_label: str) -> str:
     x = Scale(xs[0], xs[-1] if len(xs) > 1 else xs[0] + 1, 46, WIDTH - 12)
     frame = Frame(x, Scale(0, 1, HEIGHT - BOTTOM, TOP))
     edges, parts = [0.0] * len(xs), list[str]()
-    labels: list[str] = []
+    names: list[Name] = []
     for item in shares:
         values = (smoothed(item.series) if item.series.is_long else item.series).ys
         upper = [edge + values[index] for edge, index in zip(edges, kept, strict=True)]
         parts.append(_area(frame, xs, edges, upper, item.colour))
-        labels.append(_inside(frame, xs, edges, upper, item))
+        names += _inside(frame, xs, edges, upper, item)
         edges = upper
     y_ticks, x_ticks = named([0, 0.5, 1], percent), named(nice_ticks(x.low, x.high, 6, whole=True))
     axes = [*y_axis(frame, y_ticks, y_label), *x_axis(frame, x_ticks, "training step")]
-    return picture(title, [*axes, *parts, *labels])
+    return picture(title, [*axes, *parts, *_names(names)])
 
 
 def _area(
@@ -258,9 +269,19 @@ def _area(
 
 def _inside(
     frame: Frame, xs: Sequence[float], low: Sequence[float], high: Sequence[float], item: Line
-) -> str:
+) -> list[Name]:
+    """Where the name of an area stands: where it is thickest, unless it is too thin for one."""
     thickness = [top - bottom for top, bottom in zip(high, low, strict=True)]
     inner = [i for i, x in enumerate(xs) if 90 < frame.x(x) < WIDTH - 60] or [0]
     best = max(inner, key=lambda index: thickness[index])
+    if frame.y(0) - frame.y(thickness[best]) < GAP:
+        return []
     middle = frame.y((low[best] + high[best]) / 2) + 4
-    return text(max(90, frame.x(xs[best])), middle, item.label, "inside", "middle")
+    return [(max(90, frame.x(xs[best])), middle, item.label)]
+
+
+def _names(names: Sequence[Name]) -> list[str]:
+    """Names that would lie on each other are moved apart."""
+    heights = apart([y for _, y, _ in names], TOP + 4, HEIGHT - BOTTOM)
+    placed = zip(names, heights, strict=True)
+    return [text(x, y, words, "inside", "middle") for (x, _, words), y in placed]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 MOST_POINTS = 150  # more cannot be told apart in a plot of this size
 SMOOTH_FROM = 25  # shorter series are shown as they are
+LARGEST = 1e30  # a larger value measures nothing and would overflow in a plot
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,10 @@ def of_metric(metrics: Sequence[Mapping[str, Any]], key: str) -> Series:
     return Series(tuple(x for x, _ in found), tuple(y for _, y in found))
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: Any) -> TypeGuard[float]:
+    """Whether a value can be drawn and reckoned with: finite, and not absurdly large."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and math.isfinite(value)
+    return number and -LARGEST <= value <= LARGEST
 
 
 def smoothed(series: Series) -> Series:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evenodds.report.comparison import WORSE, Comparison, Curves, verdict_of
+from evenodds.report.comparison import FEWEST, WORSE, Comparison, Curves, verdict_of
 from evenodds.report.text import listed
 
 
@@ -11,29 +11,46 @@ def headline(comparison: Comparison) -> str:
     row = comparison.overall
     if not row.problems:
         return "The two evaluations share no problem, so nothing can be said."
-    overlap = "overlap" if row.intervals_overlap else "do not overlap"
     where = " over the whole ladder" if len(comparison.levels) > 1 else ""
     return (
-        f"Held-out sampled accuracy{where} went from {row.before.sampled} "
-        f"to {row.after.sampled}; the 95 % intervals {overlap}."
+        f"Held-out sampled accuracy{where} changed by {row.gain.points()}, paired by problem: "
+        f"{row.verdict}. It went from {row.before.sampled} to {row.after.sampled}."
     )
 
 
 def by_level(comparison: Comparison) -> str:
-    """Which levels got better, worse, or show no evidence of either."""
+    """Which levels got better, worse, or show no evidence of either; empty for a single level."""
+    if len(comparison.levels) == 1:
+        return ""
     parts = [
         f"{name} at {_levels(labels, len(comparison.levels))}"
         for name, labels in (("better", comparison.better), ("worse", comparison.worse))
         if labels
     ]
-    if not parts:
+    if not parts and not comparison.too_few:
         return "No level shows evidence of a change."
-    if not comparison.worse:
+    if parts and not comparison.worse:
         parts.append("worse at no level")
     if comparison.no_evidence:
         parts.append(f"no evidence either way at {_levels(comparison.no_evidence, 0)}")
+    if comparison.too_few:
+        parts.append(
+            f"too few problems to tell at {_levels(comparison.too_few, len(comparison.levels))}"
+        )
     sentence = "; ".join(parts)
     return sentence[0].upper() + sentence[1:] + "."
+
+
+def warnings(comparison: Comparison) -> list[str]:
+    """What keeps a verdict from being given."""
+    few = comparison.too_few
+    if not few:
+        return []
+    where = "" if len(comparison.levels) == 1 else f" at {_levels(few, len(comparison.levels))}"
+    return [
+        f"Fewer than {FEWEST} held-out problems were compared{where}: too few for a verdict. "
+        "Raise --evaluation.problems."
+    ]
 
 
 def _levels(labels: list[str], of: int) -> str:
@@ -66,7 +83,7 @@ def changes(comparison: Comparison) -> list[str]:
     row = comparison.overall
     if not row.problems:
         return []
-    found = [f"Paired by problem, that is a change of {row.gain.points()}: {row.verdict}."]
+    found: list[str] = []
     if row.before.greedy and row.after.greedy and row.greedy_gain:
         found.append(
             f"Greedy (the likeliest answer only) it went from {row.before.greedy} to "
@@ -82,6 +99,6 @@ def changes(comparison: Comparison) -> list[str]:
 
 
 def _cut(before: float | None, after: float | None) -> str:
-    if before is None or after is None:
-        return ""
+    if before is None or after is None or max(before, after) < 0.0005:
+        return ""  # nothing was cut, to the tenth of a percent that is shown
     return f", and those cut by the token budget from {100 * before:.1f} % to {100 * after:.1f} %"

@@ -6,6 +6,7 @@ import math
 import unicodedata
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 KEPT = frozenset("\n\t\u200c\u200d")  # the two joiners are letters' business, not the display's
 HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
@@ -52,6 +53,12 @@ def short(value: float) -> str:
     if size >= 10:
         return f"{value:.1f}"
     return f"{value:.3g}" if size >= 1e-4 else f"{value:.1e}"
+
+
+def counted(count: Any, name: str) -> str:
+    """`1 thread`, `1,200 threads`; anything but a whole number as it is."""
+    shown = f"{count:,}" if isinstance(count, int) else str(count)
+    return f"{shown} {name}" if count == 1 else f"{shown} {name}s"
 
 
 def duration(seconds: float) -> str:

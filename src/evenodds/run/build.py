@@ -43,13 +43,16 @@ def _json(path: Path) -> dict[str, Any]:
     return cast(dict[str, Any], found) if isinstance(found, dict) else {}
 
 
+def style_of(config: Config) -> str:
+    """How problems are put: as named, else as they are in a file, else as the policy knows them."""
+    if config.task.style != "auto":
+        return config.task.style
+    return "bare" if config.task.name == "data" else own_style(config.policy.name)
+
+
 def task_of(config: Config) -> Task:
     """The task, in the style that suits the policy unless one is named."""
     section = config.task
-    style = section.style
-    if style == "auto":
-        own_prompts = section.name == "data" or section.data is not None
-        style = "bare" if own_prompts else own_style(config.policy.name)
     if section.name == OWN_TASK:
         raise UsageError(
             "this run was made from Python, with problems that only its script has. "
@@ -58,7 +61,7 @@ def task_of(config: Config) -> Task:
     return make_task(
         section.name,
         TaskOptions(
-            style=style,
+            style=style_of(config),
             shots=section.shots,
             held_out=section.held_out,
             data=section.data,

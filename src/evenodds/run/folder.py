@@ -9,7 +9,10 @@ from pathlib import Path
 
 from evenodds.errors import UsageError
 from evenodds.machine import free_disk, size_text
+from evenodds.places import BUNDLED
 
+ROOT = "runs"
+NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 LONGEST = 100
 RESERVED = {
     "con",
@@ -25,15 +28,38 @@ def run_name(text: str) -> str:
 
     Letters, digits, dot, dash and underscore of ASCII; it starts with a letter or a digit.
     """
-    plain = re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", text) is not None
+    plain = re.fullmatch(NAME, text) is not None
     reserved = text.partition(".")[0].lower() in RESERVED or text.endswith(".")
     if plain and ".." not in text and not reserved and len(text) <= LONGEST:
         return text
-    shown = repr(text if len(text) <= LONGEST else text[:LONGEST] + "...")
+    shown = "".join(map(_plain, text[:LONGEST])) + ("..." if len(text) > LONGEST else "")
     raise UsageError(
-        f"{ascii(shown)[1:-1]} cannot name a run. Use letters, digits, dot, dash and underscore, "
+        f"'{shown}' cannot name a run. Use letters, digits, dot, dash and underscore, "
         f"at most {LONGEST}, beginning with a letter or a digit and without '..'."
     )
+
+
+def _plain(char: str) -> str:
+    """The character itself if it is printable ASCII, else its escape."""
+    return char if " " <= char <= "~" else ascii(char)[1:-1]
+
+
+def find_run(text: str, root: str | Path = ROOT) -> Path:
+    """The run folder that is meant: a path, or a bare name of a run below `root`.
+
+    Where no run is found it is the path itself, so that `find_run(text) / "config.toml"` tells.
+    A path beats a name, and the bundled model's name is never a run's.
+    """
+    path, below = Path(text), Path(root) / text
+    bare = re.fullmatch(NAME, text) is not None and text != BUNDLED
+    return below if bare and not _is_there(path) and _is_there(below / "config.toml") else path
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
 
 
 def fresh_name(task: str, policy: str, now: datetime, root: Path | None = None) -> str:

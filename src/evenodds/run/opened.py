@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from evenodds.errors import UsageError
 from evenodds.run.build import policy_options, task_of
-from evenodds.run.config import Config, make_config, merge, read_toml
-from evenodds.run.folder import RunFolder
+from evenodds.run.config import Config, make_config, merge, read_saved
+from evenodds.run.folder import RunFolder, find_run
 from evenodds.tasks import Task
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ class Opened:
 
 
 def is_run(name: str) -> bool:
-    return (Path(name) / "config.toml").is_file()
+    """Whether this is a run: its folder, or its bare name below `runs`."""
+    return bool(name) and (find_run(name) / "config.toml").is_file()
 
 
 def model_folder(run: Path) -> Path:
@@ -54,7 +55,7 @@ def model_folder(run: Path) -> Path:
 def config_for(name: str, over: dict[str, Any]) -> Config:
     """The configuration of the run that is named, or the defaults for a policy, with `over`."""
     if is_run(name):
-        return make_config(merge(read_toml(Path(name) / "config.toml"), over))
+        return make_config(merge(read_saved(find_run(name) / "config.toml"), over))
     return make_config(merge({}, {"policy.name": name} | over))
 
 
@@ -64,10 +65,13 @@ def open_policy(name: str, over: dict[str, Any]) -> Opened:
     from evenodds.learner import prepare_process
     from evenodds.policies.load import load_policy
     from evenodds.sampling.native import NativeSampler
+    from evenodds.sampling.probe import probe
 
     prepare_process()
     options = policy_options(config)
     if is_run(name):
-        options = replace(options, name=str(model_folder(Path(name))))
+        options = replace(options, name=str(model_folder(find_run(name))))
     policy = load_policy(replace(options, adapter="none"))
-    return Opened(config, policy, NativeSampler(policy, config.sampling.max_rows))
+    sampler = NativeSampler(policy, config.sampling.max_rows)
+    probe(sampler)
+    return Opened(config, policy, sampler)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from evenodds.domain import Problem
 from evenodds.errors import RunError
 from evenodds.evaluation import evaluate
 from evenodds.judge import InlineJudge
@@ -44,6 +45,7 @@ class Session:
 
     plan: Plan
     policy: Policy
+    sampler: NativeSampler
     objective: Objective
     folder: RunFolder
     view: View
@@ -57,7 +59,6 @@ class Session:
     def __post_init__(self) -> None:
         config = self.plan.config
         self.writer = RunWriter(self.folder)
-        self.sampler = NativeSampler(self.policy, config.sampling.max_rows)
         self.learner = TorchLearner(self.policy, learner_options(config, self.policy))
         self.judge = InlineJudge(self.plan.task.verifier)
         self.tools = timed(Tools(self.sampler, self.judge, self.learner), self.watch)
@@ -186,7 +187,7 @@ class Session:
             self.clock.elapsed,
             run.max_time,
             {**metrics, **clock},
-            sample_of(report, prompts, state.step),
+            sample_of(report, state.step),
         )
 
     def save(self, state: State) -> None:
@@ -199,11 +200,18 @@ class Session:
         durable.commit_folder(self.folder.model, self.policy.save)
 
 
-def sample_of(report: StepReport, prompts: list[str], step: int) -> Sample | None:
+def sample_of(report: StepReport, step: int) -> Sample | None:
     """One answer to show: of a group that has signal where there is one."""
     places = [p for p, group in enumerate(report.groups) if group.is_informative]
     place = (places or list(range(len(report.groups))))[step % max(1, len(places) or 1)]
     group = report.groups[place]
     answer = int(np.random.default_rng(step).integers(len(group.rollouts)))
     verdict = group.verdicts[answer]
-    return prompts[place], group.rollouts[answer].text, str(verdict.status), group.problem.answer
+    return shown(group.problem), group.rollouts[answer].text, verdict.status, group.problem.answer
+
+
+def shown(problem: Problem) -> str:
+    """The question itself, without worked examples or the marks of a chat template."""
+    if isinstance(problem.prompt, str):
+        return problem.prompt.strip().splitlines()[-1] if problem.prompt.strip() else ""
+    return problem.prompt[-1]["content"]

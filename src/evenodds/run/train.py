@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -19,8 +19,8 @@ from evenodds.report import write_report
 from evenodds.report.comparison import Comparison, compare
 from evenodds.report.terminal import View, make_view
 from evenodds.run.build import Plan, objective_of, plan_of, policy_options
-from evenodds.run.config import Config, make_config, read_toml, to_toml
-from evenodds.run.durable import TEMPORARY, write_file
+from evenodds.run.config import Config, make_config, read_saved, to_toml
+from evenodds.run.durable import TEMPORARY, verify_folder, write_file
 from evenodds.run.folder import RunFolder, fresh_name, require_space
 from evenodds.run.lock import RunLock
 from evenodds.run.stopping import Clock, Interrupted, Interrupts
@@ -69,7 +69,7 @@ def open_folder(config: Config, now: datetime) -> RunFolder:
     name = config.run.name or fresh_name(config.task.name, config.policy.name, now, root)
     folder = RunFolder.under(root, name)
     if folder.config.exists():
-        difference = _difference(make_config(read_toml(folder.config)), config)
+        difference = _difference(make_config(read_saved(folder.config)), config)
         if difference:
             raise UsageError(
                 f"the run {str(folder.path)!r} has another configuration: {difference}. "
@@ -115,14 +115,18 @@ def train(
     from evenodds.learner import prepare_process
     from evenodds.policies.load import load_policy
     from evenodds.run.session import Session
+    from evenodds.sampling.native import NativeSampler
+    from evenodds.sampling.probe import probe
 
     prepare_process()
     shown = view or make_view(sys.stderr)
     policy = load_policy(policy_options(config))
     check_fit(policy, plan)
+    sampler = NativeSampler(policy, config.sampling.max_rows)
+    probe(sampler)
     require_space(folder.path, _needed_bytes(policy))
     with Interrupts() as interrupts, RunLock(folder.path):
-        session = Session(plan, policy, objective, folder, shown, clock, interrupts)
+        session = Session(plan, policy, sampler, objective, folder, shown, clock, interrupts)
         try:
             return _run(session, argv)
         finally:
@@ -191,6 +195,11 @@ def _base(session: Session) -> dict[str, Any]:
     found = session.evaluate("base", "evaluating the base")
     template = getattr(session.policy.codec.tokenizer, "chat_template", None)
     session.writer.data(session.plan, found, template)
+    if not any(problem["right"] for level in found["levels"] for problem in level["problems"]):
+        session.view.note(
+            "the base solved none of the held-out problems. Where every group agrees there is "
+            "nothing to learn from: try easier levels, a partial score, or another policy."
+        )
     return found
 
 
@@ -198,9 +207,12 @@ def _read(path: Path) -> dict[str, Any] | None:
     if not path.exists():
         return None
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise RunError(f"{str(path)!r} is damaged: {error}. Remove it; it is made again.") from None
+    if not isinstance(found, dict) or not {"seconds", "levels", "settings"} <= found.keys():
+        raise RunError(f"{str(path)!r} is damaged: it is no evaluation. Remove it.")
+    return cast(dict[str, Any], found)
 
 
 def _run(session: Session, argv: Sequence[str]) -> Result:
@@ -214,7 +226,7 @@ def _run(session: Session, argv: Sequence[str]) -> Result:
     except Interrupted:
         return _stopped(session, 0)
     state = session.restore(base) if going_on else session.first_state(base)
-    if going_on and not session.goes_on(state) and folder.evaluation("final").exists():
+    if going_on and not session.goes_on(state) and _is_finished(folder):
         session.view.note(f"finished already, after step {state.step}: {folder.report}")
         return Result(folder.path, state.step)
     if going_on and state.step:
@@ -230,8 +242,27 @@ def _run(session: Session, argv: Sequence[str]) -> Result:
     session.save_model()
     comparison = compare(base, final)
     session.view.table(comparison)
-    session.view.note(f"report: {write_report(folder.path)}")
+    _report(session)
     return Result(folder.path, state.step, 0, comparison)
+
+
+def _is_finished(folder: RunFolder) -> bool:
+    """Whether all that a run ends with is there and sound; what is not is made again."""
+    try:
+        ended = _read(folder.evaluation("final")) is not None
+        verify_folder(folder.model)
+    except (OSError, EvenoddsError):
+        return False
+    return ended and folder.report.exists()
+
+
+def _report(session: Session) -> None:
+    """The page; what went before is safe, so a page that cannot be written ends nothing."""
+    path = session.folder.path
+    try:
+        session.view.note(f"report: {write_report(path)}")
+    except (OSError, ValueError, EvenoddsError) as error:
+        session.view.note(f"no report: {error} Make it again with: evenodds report {path}")
 
 
 def _require_a_step(session: Session, state: State) -> None:
@@ -249,7 +280,7 @@ def _require_a_step(session: Session, state: State) -> None:
 
 def _stopped(session: Session, step: int) -> Result:
     folder = session.folder.path
-    with suppress(OSError, EvenoddsError):  # the report can be made again
+    with suppress(OSError, ValueError, EvenoddsError):  # the report can be made again
         write_report(folder)
     how = f"evenodds train --resume {folder}"
     if session.plan.config.task.name not in TASKS:

@@ -13,7 +13,7 @@ from evenodds.tasks.check import check_gold
 from evenodds.tasks.data import data_task, problems_task
 from evenodds.tasks.reverse import Reverse
 from evenodds.tasks.task import STYLES, Task, TaskOptions
-from evenodds.verifiers.function import load_function
+from evenodds.verifiers.function import FAILURES, described, load_function, quiet
 
 TASKS: dict[str, Callable[[TaskOptions], Task]] = {
     "multiplication": lambda options: Arithmetic(MULTIPLICATION, options),
@@ -35,7 +35,7 @@ def make_task(name: str, options: TaskOptions | None = None, **changes: object) 
     for key in changes:
         if key not in known:
             raise unknown("task option", key, known)
-    if name.endswith((".jsonl", ".parquet")):
+    if name.endswith((".jsonl", ".parquet", ".csv")):
         name, changes = "data", {"data": name, **changes}
     options = replace(options or TaskOptions(), **cast(dict[str, Any], changes))
     if name in TASKS:
@@ -49,17 +49,17 @@ def _own_task(name: str, options: TaskOptions) -> Task:
     """The task that a person's function makes; called once, without arguments."""
     function = cast(Callable[[], object], load_function(name))
     try:
-        made = function()
-        if hasattr(made, "generate") and hasattr(made, "held_out"):
-            return cast(Task, made)
-        problems = [*cast(Iterable[Problem | tuple[str, str]], made)]
+        with quiet():
+            made = function()
+            if hasattr(made, "generate") and hasattr(made, "held_out"):
+                return cast(Task, made)
+            problems = [*cast(Iterable[Problem | tuple[str, str]], made)]
         return problems_task(problems, options.verifier or "number", options=options)
     except UsageError:
         raise
-    except Exception as error:  # a person's code may raise anything
-        what = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+    except FAILURES as error:  # a person's code may raise anything
         raise UsageError(
-            f"the task {name} could not be made. Got {what}. "
+            f"the task {name} could not be made. Got {described(error)}. "
             "Return a task, or pairs of a prompt and its answer."
         ) from error
 

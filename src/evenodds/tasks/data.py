@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
@@ -16,24 +15,24 @@ from typing import cast
 import numpy as np
 
 from evenodds.domain import Message, Problem, Prompt
-from evenodds.errors import UsageError, nearest
+from evenodds.errors import UsageError
 from evenodds.tasks.prompting import as_text, example_lines, user_message
+from evenodds.tasks.rows import Columns, Row, read_rows
 from evenodds.tasks.split import Sides, split
 from evenodds.tasks.task import TaskOptions
 from evenodds.verifiers import OwnFunction, Verifier, as_verifier
 
-PROMPT_COLUMNS = ("prompt", "question", "problem")
-ANSWER_COLUMNS = ("answer", "solution", "gold")
-LEVEL_COLUMNS = ("level", "difficulty")
 EXAMPLE_LENGTH = 400
 """Longer problems make no worked examples: a prompt must stay short."""
+MAX_CHARACTERS = 1_000_000
+"""No model reads a longer prompt; a longer answer is a mistake too."""
+MAX_LABEL = 100
+MAX_LEVEL = 10**9
 
 _REDUCED = re.compile(r"####\s{0,8}(\S.{0,200})\Z")
 _ROLES = frozenset({"system", "user", "assistant"})
 _FIELDS = "A prompt is a text or a list of messages; an answer is a text or a number."
 _ROW = "Give problems, or pairs of a prompt and its answer."
-
-Row = Mapping[str, object]
 
 
 @dataclass(frozen=True)
@@ -157,15 +156,14 @@ def _given(name: str, at: int, row: object) -> Problem:
     if not isinstance(row, Problem) and not is_pair:
         raise UsageError(f"row {at} is no problem. Got {_short(row)}. {_ROW}")
     fields = (row.prompt, row.answer) if isinstance(row, Problem) else cast(Sequence[object], row)
-    prompt, answer = _as_prompt(fields[0]), _as_answer(fields[1])
-    if prompt is None or answer is None:
-        role, value = ("prompt", fields[0]) if prompt is None else ("answer", fields[1])
-        raise UsageError(f"the {role} of row {at} is unusable. Got {_short(value)}. {_FIELDS}")
+    prompt, answer = _fields_of(fields, (f"the prompt of row {at}", f"the answer of row {at}"))
     if not isinstance(row, Problem):
         return Problem(_key(name, prompt), prompt, answer, name)
     level: object = row.level
-    if isinstance(level, bool) or not isinstance(level, Integral):
+    if isinstance(level, bool) or not isinstance(level, Integral) or abs(int(level)) > MAX_LEVEL:
         raise UsageError(f"the level of row {at} is unusable. Got {_short(level)}. Give an int.")
+    if _objection(str(row.key), MAX_CHARACTERS):
+        raise UsageError(f"the key of row {at} is unusable. Got {_short(row.key)}. Give a text.")
     return Problem(str(row.key), prompt, answer, name, int(level))
 
 
@@ -205,18 +203,28 @@ def data_task(options: TaskOptions) -> DataTask:
     if not options.data:
         raise UsageError("the task 'data' needs a file. Got none. Give data = \"file.jsonl\".")
     path = Path(options.data)
-    rows = read_rows(path)
-    prompts = _column(path, rows, options.prompt_column, PROMPT_COLUMNS, "prompt")
-    answers = _column(path, rows, options.answer_column, ANSWER_COLUMNS, "answer")
-    level = _level_column(path, rows, options.level_column)
-    labels, place = _labels([str(row.get(level)) for row in rows] if level else [])
+    columns, rows = read_rows(path, options)
+    names = [_label(f"{path} {at}", row, columns.level) for at, row in rows]
+    labels, place = _labels(names if columns.level else [])
     problems = tuple(
-        _problem(path, index, row, (prompts, answers), place[str(row.get(level))] if level else 0)
-        for index, row in enumerate(rows)
+        _problem(f"{path} {at}", row, columns, place.get(name, 0))
+        for (at, row), name in zip(rows, names, strict=True)
     )
     verifier = options.verifier or "number"
     unique = tuple({(p.key, p.answer): p for p in problems}.values())
     return _made("data", labels, unique, verifier, options, str(path))
+
+
+def _label(place: str, row: Row, column: str | None) -> str:
+    """The name of a row's level; empty where the file has no levels."""
+    if column is None:
+        return ""
+    value = row.get(column)
+    name = str(value)
+    against = _objection(name, MAX_LABEL)
+    if against:
+        raise UsageError(f"{place}: {column!r} is unusable: {against}. Got {_short(name)}.")
+    return name
 
 
 def _labels(levels: Sequence[str]) -> tuple[tuple[str, ...], dict[str, int]]:
@@ -227,73 +235,35 @@ def _labels(levels: Sequence[str]) -> tuple[tuple[str, ...], dict[str, int]]:
     return (tuple(names) or ("all",)), {name: index for index, name in enumerate(names)}
 
 
-def read_rows(path: Path) -> list[Row]:
-    """The rows of a JSONL or parquet file. Raises `UsageError` for whatever cannot be read."""
-    if not path.is_file():
-        raise UsageError(f"the data file {path} does not exist. Check the path.")
-    rows = _parquet(path) if path.suffix == ".parquet" else _jsonl(path)
-    if not rows:
-        raise UsageError(f"the data file {path} is empty. Give at least 2 problems.")
-    return rows
-
-
-def _parquet(path: Path) -> list[Row]:
-    import pyarrow.parquet as parquet  # heavy, so imported on use
-
-    try:
-        return cast(list[Row], parquet.read_table(path).to_pylist())
-    except Exception as error:  # pyarrow raises many kinds for a damaged file
-        what = " ".join(str(error).split())[:200]
-        raise UsageError(f"{path} is no parquet file. Got {what}. Write it again.") from error
-
-
-def _jsonl(path: Path) -> list[Row]:
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read as UTF-8 text. Got {error}.") from error
-    return [_json_row(path, at, line) for at, line in enumerate(lines, 1) if line.strip()]
-
-
-def _json_row(path: Path, at: int, line: str) -> Row:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path} line {at} is no JSON. Got {line.strip()[:60]!r}.") from error
-    if not isinstance(row, dict):
-        raise UsageError(
-            f"{path} line {at} is no JSON object. Got a {type(row).__name__}. "
-            'Write {"prompt": …, "answer": …}.'
-        )
-    return cast(Row, row)
-
-
-def _column(
-    path: Path, rows: Sequence[Row], wanted: str | None, aliases: Sequence[str], role: str
-) -> str:
-    columns = list(rows[0])
-    for name in (wanted,) if wanted else aliases:
-        if name in columns:
-            return name
-    word = wanted or role
-    raise UsageError(f"{path} has no {role} column {word!r}. {nearest(word, columns)}")
-
-
-def _level_column(path: Path, rows: Sequence[Row], wanted: str | None) -> str | None:
-    if wanted:
-        return _column(path, rows, wanted, (), "level")
-    return next((name for name in LEVEL_COLUMNS if name in rows[0]), None)
-
-
-def _problem(path: Path, index: int, row: Row, columns: tuple[str, str], level: int) -> Problem:
-    prompt, answer = _as_prompt(row.get(columns[0])), _as_answer(row.get(columns[1]))
-    if prompt is None or answer is None:
-        column = columns[0] if prompt is None else columns[1]
-        raise UsageError(
-            f"{path} row {index + 1}: {column!r} is unusable. Got {_short(row.get(column))}. "
-            f"{_FIELDS}"
-        )
+def _problem(place: str, row: Row, columns: Columns, level: int) -> Problem:
+    given = row.get(columns.prompt), row.get(columns.answer)
+    names = f"{place}: {columns.prompt!r}", f"{place}: {columns.answer!r}"
+    prompt, answer = _fields_of(given, names)
     return Problem(_key("data", prompt), prompt, reduced(answer), "data", level)
+
+
+def _fields_of(given: Sequence[object], names: tuple[str, str]) -> tuple[Prompt, str]:
+    """A prompt and an answer, checked; `names` are what to call them in an error."""
+    prompt, answer = _as_prompt(given[0]), _as_answer(given[1])
+    if prompt is None or answer is None:
+        at = 0 if prompt is None else 1
+        raise UsageError(f"{names[at]} is unusable. Got {_short(given[at])}. {_FIELDS}")
+    for name, text in zip(names, (as_text(prompt), answer), strict=True):
+        against = _objection(text, MAX_CHARACTERS)
+        if against:
+            raise UsageError(f"{name} is unusable: {against}. Got {_short(text)}.")
+    return prompt, answer
+
+
+def _objection(text: str, most: int) -> str | None:
+    """Why a text cannot be used; None where it can."""
+    if len(text) > most:
+        return f"it has {len(text)} characters, and at most {most} are read"
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return "it holds half of a surrogate pair, which is no text"
+    return None
 
 
 def reduced(answer: str) -> str:
@@ -305,7 +275,7 @@ def reduced(answer: str) -> str:
 def _short(value: object) -> str:
     """A foreign value in one short line."""
     try:
-        text = " ".join(str(value).split())
+        text = " ".join(str(value)[:1_000].split())
     except Exception:  # a foreign type may not be written
         text = f"a {type(value).__name__}"
     return repr(text[:60])

@@ -13,6 +13,7 @@ from evenodds.verifiers import Verifier
 
 STYLES = ("bare", "few_shot", "chat")
 MAX_SHOTS = 16
+MAX_HELD_OUT = 10_000
 
 
 class Task(Protocol):
@@ -58,7 +59,7 @@ class TaskOptions:
 
     style: how a problem is put to the model: `bare`, `few_shot` or `chat`.
     shots: worked examples in a `few_shot` prompt.
-    held_out: problems kept for evaluation, at most, for every level.
+    held_out: problems kept for evaluation, at most, for every level; 10,000 at most.
     seed: the seed of the split and of the examples; not the seed of a run.
     data: a JSONL or parquet file of prompts and answers, for the task `data`.
     verifier: the name of the verifier, where the task's own is not wanted.
@@ -83,8 +84,10 @@ class TaskOptions:
             raise unknown("prompt style", self.style, STYLES)
         if not 0 <= self.shots <= MAX_SHOTS:
             raise UsageError(f"shots is out of range. Got {self.shots}. Use 0 to {MAX_SHOTS}.")
-        if self.held_out < 1:
-            raise UsageError(f"held_out is out of range. Got {self.held_out}. Use 1 or more.")
+        if not 1 <= self.held_out <= MAX_HELD_OUT:
+            raise UsageError(
+                f"held_out is out of range. Got {self.held_out}. Use 1 to {MAX_HELD_OUT}."
+            )
         if not 0 < self.held_out_share < 1:
             raise UsageError(
                 f"held_out_share is out of range. Got {self.held_out_share}. "

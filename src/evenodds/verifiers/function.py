@@ -7,7 +7,10 @@ import importlib.util
 import inspect
 import math
 import sys
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from types import ModuleType
@@ -24,25 +27,60 @@ Verifier = Callable[[Problem, Completion], Verdict]
 MARK = "__evenodds_verifier__"
 """The attribute by which `wrap` marks a verifier; it holds the verifier itself."""
 
+FAILURES = (Exception, SystemExit, GeneratorExit)
+"""What a person's code may raise without ending a run; an interrupt is let through."""
+
 
 def wrap(function: OwnFunction) -> Verifier:
     """A verifier that calls `function(problem, text)` and never raises.
 
     The function may return a number (1 or True is right, anything else is wrong and keeps its
-    score), a `Verdict`, or None when it could not judge. None, an exception, and a value that is
-    not a finite number give a verdict of status `error`, which counts neither as right nor wrong.
+    score), a `Verdict`, or None when it could not judge. None, an exception or `sys.exit`, and a
+    value that is not a finite number give a verdict of status `error`, which counts neither as
+    right nor wrong. A score outside [0, 1] is a reward like any other, such as a penalty. The
+    function gets a copy of the problem. Raises `UsageError` for an `async` function.
     """
+    _refuse_async(getattr(function, "__name__", "the function"), function)
 
     @wraps(function)
     def verifier(problem: Problem, completion: Completion) -> Verdict:
         try:
-            result = function(problem, completion.text)
-        except Exception as error:  # a person's code may raise anything; failure is data here
-            return _error(f"{type(error).__name__}: {error}")
-        return _verdict(result, completion)
+            return _verdict(function(copied(problem), completion.text), completion)
+        except FAILURES as error:  # a person's code may raise anything; failure is data here
+            return _error(described(error))
 
     setattr(verifier, MARK, verifier)
     return verifier
+
+
+def copied(problem: Problem) -> Problem:
+    """A problem that a person's code may change without changing the one that was asked."""
+    prompt = problem.prompt
+    return replace(
+        problem, prompt=prompt if isinstance(prompt, str) else tuple(m.copy() for m in prompt)
+    )
+
+
+@contextmanager
+def quiet() -> Generator[None]:
+    """While a person's code runs: what it prints goes to stderr, its warnings nowhere."""
+    with redirect_stdout(sys.stderr), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def described(error: BaseException) -> str:
+    """An exception in one line of at most 300 characters."""
+    return " ".join(f"{type(error).__name__}: {_text(error) or ''}".split()).rstrip(":")[:300]
+
+
+def _refuse_async(name: str, function: object) -> None:
+    if any(
+        test(found)
+        for test in (inspect.iscoroutinefunction, inspect.isasyncgenfunction)
+        for found in (function, getattr(function, "__call__", None))  # noqa: B004
+    ):
+        raise UsageError(f"{name} is an async function. Got `async def`. Write it with plain def.")
 
 
 def is_wrapped(judge: object) -> bool:
@@ -57,6 +95,8 @@ def _verdict(result: object, completion: Completion) -> Verdict:
         return _error("the function returned None: the answer could not be judged")
     score = _number(result)
     if score is None:
+        if inspect.iscoroutine(result):
+            result.close()  # else Python warns that nobody awaited it
         return _error(f"the function returned {_short(result)}, not a finite number")
     status = Status.RIGHT if score == 1.0 else Status.WRONG
     if completion.stop is Stop.BUDGET:  # an answer cut by the budget is not a finished one
@@ -93,12 +133,12 @@ def _status(value: object) -> Status | None:
 
 
 def _text(value: object) -> str | None:
-    """The value as text; None for None, and where a foreign type cannot be written."""
-    if value is None or isinstance(value, str):
-        return value
+    """The value as UTF-8 text; None for None, and where a foreign type cannot be written."""
+    if value is None:
+        return None
     try:
-        return str(value)
-    except Exception:  # __str__ of a foreign type may raise
+        return str(value).encode("utf-8", "replace").decode("utf-8")
+    except FAILURES:  # __str__ of a foreign type may raise
         return None
 
 
@@ -109,9 +149,15 @@ def _parts(value: object) -> dict[str, float] | None:
     if not isinstance(value, Mapping):
         return None
     rows = cast(Mapping[object, object], value)
-    parts = {_short(key) if not isinstance(key, str) else key: _number(rows[key]) for key in rows}
+    parts = {_name(key): _number(rows[key]) for key in rows}
     found = {key: part for key, part in parts.items() if part is not None}
     return found if len(found) == len(rows) else None
+
+
+def _name(key: object) -> str:
+    """A key as one short line of UTF-8 text."""
+    text = _text(key) if isinstance(key, str) else None
+    return " ".join((_short(key) if text is None else text).split())[:80]
 
 
 def _number(value: object) -> float | None:
@@ -120,19 +166,19 @@ def _number(value: object) -> float | None:
         return None
     try:
         score = float(cast(float, value))
-    except Exception:  # __float__ of a foreign type, such as an array of many values
+    except FAILURES:  # __float__ of a foreign type, such as an array of many values
         return None
     return score if math.isfinite(score) else None
 
 
 def _error(note: str) -> Verdict:
-    return Verdict(0.0, Status.ERROR, note=" ".join(note.split())[:300])
+    return Verdict(0.0, Status.ERROR, note=" ".join((_text(note) or "").split())[:300])
 
 
 def _short(value: object) -> str:
     try:
-        return repr(value)[:80]
-    except Exception:  # a repr of a foreign type may raise as well
+        return repr(value)[:80].encode("utf-8", "replace").decode("utf-8")
+    except FAILURES:  # a repr of a foreign type may raise as well
         return f"a {type(value).__name__}"
 
 
@@ -157,6 +203,7 @@ def load_function(name: str) -> OwnFunction:
         raise UsageError(
             f"{name} is not a function. Got a {type(found).__name__}. Name a function in that file."
         )
+    _refuse_async(name, found)
     return cast(OwnFunction, found)
 
 
@@ -171,22 +218,22 @@ def _from_file(place: str) -> ModuleType:
     # registered before it runs, for dataclasses in the file look their own module up
     sys.modules[spec.name] = module
     try:
-        spec.loader.exec_module(module)
-    except BaseException as error:
-        del sys.modules[spec.name]
-        if not isinstance(error, (Exception, SystemExit)):
-            raise
+        with quiet():
+            spec.loader.exec_module(module)
+    except BaseException as error:  # whatever the file raises, the file could not be read
+        sys.modules.pop(spec.name, None)
         raise _failed(place, error) from error
     return module
 
 
 def _from_module(place: str) -> ModuleType:
     try:
-        return importlib.import_module(place)
-    except (Exception, SystemExit) as error:
+        with quiet():
+            return importlib.import_module(place)
+    except BaseException as error:  # as for a file
         raise _failed(place, error) from error
 
 
 def _failed(place: str, error: BaseException) -> UsageError:
-    what = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+    what = described(error)
     return UsageError(f"{place} could not be imported. Got {what}. Mend it or name another.")

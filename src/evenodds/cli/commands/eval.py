@@ -10,7 +10,9 @@ from evenodds.cli.flags import Parser, add_settings, given
 from evenodds.errors import UsageError
 
 if TYPE_CHECKING:
-    from evenodds.evaluation import Evaluation, Measured, Summary
+    from evenodds.evaluation import Evaluation, EvaluationSettings, Measured, Summary
+    from evenodds.run.config import Config
+    from evenodds.tasks import Task
 
 EPILOG = """examples:
   evenodds eval abacus
@@ -23,21 +25,23 @@ def main(arguments: list[str]) -> int:
     usage = "POLICY|RUN [--json] [--SETTING VALUE ...]"
     about = "Fresh answers to held-out problems of every level: pass@1 and pass@k with intervals."
     parser = Parser("eval", usage, about, EPILOG)
-    parser.add_argument("policy", help="'abacus', a model folder, a hub name, or a run folder")
+    parser.add_argument("policy", help="'abacus', a model folder, a hub name, or a run")
     parser.add_argument("--json", action="store_true", help="print the whole record as JSON")
-    add_settings(parser, without=("policy",))
+    add_settings(parser, ("policy",), ("policy", "task", "sampling", "evaluation"))
     found = parser.parse(arguments)
-    evaluation = _measure(found.policy, given(found))
+    evaluation, what = _measure(found.policy, given(found))
     require_judged(evaluation)
     summary = evaluation.summary()
     if found.json:
         print(json.dumps({**evaluation.to_dict(), "summary": summary.to_dict()}))
     else:
+        print(what + "\n")
         print("\n".join(table(summary, evaluation.first_note)))
     return 0
 
 
-def _measure(name: str, over: dict[str, Any]) -> Evaluation:
+def _measure(name: str, over: dict[str, Any]) -> tuple[Evaluation, str]:
+    """The evaluation, and a line that says what was evaluated."""
     from evenodds.run.opened import open_policy
 
     opened = open_policy(name, over)
@@ -51,9 +55,26 @@ def _measure(name: str, over: dict[str, Any]) -> Evaluation:
     settings = evaluation_settings(opened.config, opened.task)
     try:
         judge = InlineJudge(opened.task.verifier)
-        return evaluate(name, opened.sampler, judge, opened.task, settings)
+        found = evaluate(name, opened.sampler, judge, opened.task, settings)
     finally:
         view.close()
+    return found, head(name, opened.config, opened.task, settings)
+
+
+def head(name: str, config: Config, task: Task, settings: EvaluationSettings) -> str:
+    """One line: who is measured on what, how an answer is asked for and judged, how often."""
+    from evenodds.report.text import one_line
+    from evenodds.run.build import style_of
+
+    levels = settings.levels or range(len(task.levels))
+    counts = [min(settings.problems, len(task.held_out(level))) for level in levels]
+    few, many = min(counts), max(counts)
+    problems = f"{many}" if few == many else f"{few} to {many}"
+    return one_line(
+        f"{name}: {task.name}, verifier {task.verifier_name}, style {style_of(config)}, "
+        f"{settings.samples} samples at temperature {settings.limits.temperature:g}, "
+        f"{problems} held-out problems a level"
+    )
 
 
 def require_judged(evaluation: Evaluation) -> None:

@@ -28,7 +28,7 @@ def grade(problem, text):
 
 HEADER = """# A run of evenodds: evenodds train {name}
 # Flags beat this file: evenodds train {name} --seed 1
-# Lines that start with # hold what is used when nothing is said.
+# Settings behind a # are not set: each line holds its default, or an example of a value.
 
 """
 

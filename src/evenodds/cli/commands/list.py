@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 
 from evenodds.cli.flags import Parser
@@ -64,14 +66,28 @@ def _runs(root: Path) -> Iterator[str]:
 
 def _run(run: Path) -> str:
     from evenodds.report.record import read_run
+    from evenodds.report.text import one_line
 
     try:
         record = read_run(run)
+        steps = record.metrics[-1]["step"] if record.metrics else 0
+        done = "finished" if record.final is not None else "not finished"
+        task = one_line(str(record.setting("task", "name") or "-"), 20)
+        made = datetime.fromtimestamp(run.stat().st_mtime)
+        rates = _before_and_after(run)
+        return f"{run!s:<50} {steps:>5} steps  {done:<12}  {task:<20}  {rates:<17}  {made:%Y-%m-%d}"
     except Exception:  # one damaged folder must not hide the others
         return f"{run!s:<50} unreadable"
-    steps = record.metrics[-1]["step"] if record.metrics else 0
-    done = "finished" if record.final is not None else "not finished"
-    return f"{run!s:<50} {steps:>5} steps  {done}"
+
+
+def _before_and_after(run: Path) -> str:
+    """Sampled accuracy over all levels by summary.json, or a dash where it does not say."""
+    try:
+        overall = json.loads((run / "summary.json").read_bytes())["comparison"]["overall"]
+        before, after = (100 * overall[side]["sampled"]["mean"] for side in ("before", "after"))
+    except (OSError, ValueError, TypeError, KeyError):
+        return "-"
+    return f"{before:.1f} → {after:.1f} %"
 
 
 KINDS: dict[str, Callable[[Path], Iterator[str]]] = {

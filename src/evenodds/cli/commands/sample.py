@@ -7,19 +7,22 @@ import json
 from evenodds.cli.flags import Parser, add_settings, given
 from evenodds.errors import UsageError
 
+MOST = 100_000  # problems, and answers to each
+
 
 def main(arguments: list[str]) -> int:
     usage = "POLICY|RUN [--level N] [--count N] [--SETTING VALUE ...]"
     about = "Generate and judge training problems, without learning: look before you train."
     parser = Parser("sample", usage, about, "One JSON line an answer goes to stdout.")
-    parser.add_argument("policy", help="'abacus', a model folder, a hub name, or a run folder")
+    parser.add_argument("policy", help="'abacus', a model folder, a hub name, or a run")
     parser.add_argument("--level", type=int, help="level of the problems, from 0 (default: all)")
     parser.add_argument("--count", type=int, default=4, help="problems (default: 4)")
     parser.add_argument("--answers", type=int, default=4, help="answers to each (default: 4)")
-    add_settings(parser, without=("policy",))
+    add_settings(parser, ("policy",), ("policy", "task", "sampling"))
     found = parser.parse(arguments)
-    if found.count < 1 or found.answers < 1:
-        raise UsageError("--count and --answers must be 1 or more.")
+    for flag, value in (("count", found.count), ("answers", found.answers)):
+        if not 1 <= value <= MOST:
+            raise UsageError(f"--{flag} cannot be {value}. It should be 1 or more, up to {MOST}.")
     from evenodds.run.opened import config_for, open_policy
 
     over = given(found)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, cast
 
 from evenodds.cli.flags import Parser, add_settings, config_of, given
 from evenodds.errors import UsageError
-from evenodds.run.config import Config, make_config, merge, read_toml, to_toml
+from evenodds.report.text import one_line
+from evenodds.run.config import Config, make_config, merge, read_saved, to_toml
+from evenodds.run.folder import ROOT, find_run
+
+if TYPE_CHECKING:
+    from evenodds.tasks import Task
 
 EPILOG = """examples:
   evenodds train                                   the bundled model learns to multiply
@@ -25,7 +31,9 @@ def _parser() -> Parser:
     usage = "[CONFIG.toml] [--SETTING VALUE ...] [--resume RUN] [--dry-run]"
     parser = Parser("train", usage, "Teach a policy, and measure it before and after.", EPILOG)
     parser.add_argument("config", nargs="?", help="TOML file; see `evenodds init`")
-    parser.add_argument("--resume", metavar="RUN", help="run folder to go on with")
+    parser.add_argument(
+        "--resume", metavar="RUN", help="run to go on with: its folder, or its name below runs/"
+    )
     parser.add_argument(
         "--dry-run", action="store_true", help="print the resolved configuration and stop"
     )
@@ -34,35 +42,62 @@ def _parser() -> Parser:
 
 
 def _resumed(run: str, over: dict[str, Any]) -> Config:
-    folder = Path(run)
-    if not (folder / "config.toml").exists():
+    folder = find_run(run, over.get("run.root", ROOT))
+    if not run or not (folder / "config.toml").exists():
         raise UsageError(
             f"{run!r} is no run folder: it has no config.toml. See `evenodds list runs`."
         )
+    saved = read_saved(folder / "config.toml")
     where = {"run.root": str(folder.resolve().parent), "run.name": folder.resolve().name}
-    saved = read_toml(folder / "config.toml")
+    if over.get("run.name", where["run.name"]) != where["run.name"]:
+        raise UsageError(
+            f"--resume {run} goes on in the run {where['run.name']!r}, but --name is "
+            f"{over['run.name']!r}. Leave one out."
+        )
     if {"run.steps", "run.max_time"} & over.keys():  # a new limit replaces both old ones
         saved["run"] = {k: v for k, v in saved["run"].items() if k not in ("steps", "max_time")}
     return make_config(merge(saved, over | where))
 
 
-def main(arguments: list[str]) -> int:
-    found = _parser().parse(arguments)
+def _config(found: argparse.Namespace) -> Config:
     over = given(found)
-    if found.resume and found.config:
+    if found.resume is None:
+        return config_of(found.config, over)
+    if found.config is not None:
         raise UsageError("--resume takes the run's own configuration. Leave CONFIG.toml out.")
-    config = _resumed(found.resume, over) if found.resume else config_of(found.config, over)
+    return _resumed(found.resume, over)
+
+
+def _preview(config: Config) -> int:
+    """All that can be checked without a model; the configuration goes to stdout."""
+    from evenodds.policies.load import resolve
     from evenodds.run.build import objective_of, plan_of
 
-    if found.dry_run:
-        from evenodds.policies.load import resolve
+    task = plan_of(config).task
+    objective_of(config)
+    resolve(config.policy.name)
+    print(to_toml(config), end="")
+    for line in _described(task):
+        print(line, file=sys.stderr)
+    return 0
 
-        plan_of(config)
-        objective_of(config)
-        resolve(config.policy.name)
-        print(to_toml(config), end="")
-        return 0
-    plan_of(config)  # what is wrong is said before torch is imported
+
+def _described(task: Task) -> Iterator[str]:
+    """What the task holds, level by level, and one prompt without its policy's template."""
+    counts = cast("list[dict[str, object]]", task.passport().get("levels") or [])
+    yield f"{task.name}, judged by {task.verifier_name}"
+    for number, label in enumerate(task.levels):
+        training = counts[number].get("training", "?") if number < len(counts) else "?"
+        held_out = len(task.held_out(number))
+        yield f"  level {number}, {one_line(label, 40)}: {training} to learn, {held_out} held out"
+    yield f"a prompt: {ascii(task.held_out(0)[0].prompt)[:2000]}"
+
+
+def main(arguments: list[str]) -> int:
+    found = _parser().parse(arguments)
+    config = _config(found)
+    if found.dry_run:
+        return _preview(config)
     from evenodds.run.train import train
 
     result = train(config, argv=sys.argv)
