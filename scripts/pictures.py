@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 WIDTH = 1100
-LOW, TALL = 400, 560  # pixels of a row of figures
+LOW, TALL = 400, 590  # pixels of a row of figures
 
 
 def page(report: str, titles: list[str]) -> str:
