@@ -7,13 +7,10 @@ Exit 3 if a run's 95 % interval does not lie above zero.
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
 import sys
-import time
 from pathlib import Path
 
-from evenodds.report.comparison import compare
+from common import train
 
 SHORT = ["--steps", "45", "--evaluation.problems", "25", "--evaluation.samples", "4"]
 CHOICES: dict[str, list[str]] = {
@@ -47,19 +44,8 @@ def main() -> int:
     for number, (name, flags) in enumerate(CHOICES.items()):
         if found.only not in name:
             continue
-        run = f"axis-{number}-{int(time.time())}"
-        command = [sys.executable, "-m", "evenodds", "train", "--run.root", str(found.root)]
-        subprocess.run(
-            [*command, "--name", run, *SHORT, *flags],
-            check=True,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        records = [
-            json.loads((found.root / run / "evaluation" / f"{side}.json").read_text())
-            for side in ("base", "final")
-        ]
-        gain = compare(*records).overall.gain
+        done = train(f"axis-{number}", found.root, [*SHORT, *flags])
+        gain = done.comparison.overall.gain
         learned &= gain.low > 0
         print(f"{'ok  ' if gain.low > 0 else 'MISS'} {name:<28} {gain.points()}", flush=True)
     return 0 if learned else 3

@@ -7,17 +7,13 @@ demonstration promises beside what came out. Exit 3 if a promise is not kept.
 from __future__ import annotations
 
 import argparse
-import json
-import resource
-import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from common import Run, train
 
-from evenodds.report.comparison import Comparison, compare
 from evenodds.statistics import Estimate, paired_difference, wilson_interval
 
 WEAK = 0.60  # greedy accuracy of the base below which a level counts as one with something to gain
@@ -29,18 +25,6 @@ class Check:
     value: str
     promise: str
     kept: bool
-
-
-def run(seed: int, root: Path, flags: list[str]) -> tuple[Path, float, float]:
-    """One training run: its folder, seconds from start to exit, peak memory in MB."""
-    name = f"demo-seed{seed}-{int(time.time())}"
-    command = [sys.executable, "-m", "evenodds", "train", "--seed", str(seed)]
-    command += ["--run.root", str(root), "--name", name, *flags]
-    started = time.monotonic()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    seconds = time.monotonic() - started
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 / 1e6
-    return root / name, seconds, peak
 
 
 def greedy_where_weak(base: dict, final: dict) -> tuple[Estimate, Estimate, Estimate]:
@@ -59,11 +43,9 @@ def greedy_where_weak(base: dict, final: dict) -> tuple[Estimate, Estimate, Esti
     return rate(before), rate(after), paired_difference(before, after)
 
 
-def checks(folder: Path, seconds: float, peak: float) -> tuple[list[Check], Comparison]:
-    base = json.loads((folder / "evaluation" / "base.json").read_text())
-    final = json.loads((folder / "evaluation" / "final.json").read_text())
-    rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-    found = compare(base, final)
+def checks(done: Run) -> list[Check]:
+    base, final = done.evaluation("base"), done.evaluation("final")
+    found, rows = done.comparison, done.metrics
     last = rows[len(rows) // 2 :]
     rate = float(np.mean([row["solve_rate"] for row in last]))
     every = float(np.mean([row["solve_rate/all"] for row in last]))
@@ -79,8 +61,8 @@ def checks(folder: Path, seconds: float, peak: float) -> tuple[list[Check], Comp
     apart = overall.after.sampled.low > overall.before.sampled.high
     greedy_apart = weak_after.low > weak_before.high
     return [
-        Check("seconds, all included", f"{seconds:.0f}", "≤ 120", seconds <= 120),
-        Check("peak memory", f"{peak:.0f} MB", "< 1000 MB", peak < 1000),
+        Check("seconds, all included", f"{done.seconds:.0f}", "≤ 120", done.seconds <= 120),
+        Check("peak memory", f"{done.peak:.0f} MB", "< 1000 MB", done.peak < 1000),
         Check("solve rate, last half", f"{rate:.3f}", "0.5 ± 0.1", abs(rate - 0.5) <= 0.1),
         Check("  of the whole batch", f"{every:.3f}", "0.5 ± 0.1", abs(every - 0.5) <= 0.1),
         Check("difficulty climbed", f"{climb:+.2f} levels", "≥ 2", climb >= 2),
@@ -103,7 +85,7 @@ def checks(folder: Path, seconds: float, peak: float) -> tuple[list[Check], Comp
             worst.gain.high >= -0.05,
         ),
         Check("from < 5 % to > 20 %", "; ".join(risen) or "none", "one level", bool(risen)),
-    ], found
+    ]
 
 
 def main() -> int:
@@ -113,15 +95,14 @@ def main() -> int:
     found, flags = parser.parse_known_args()
     kept = True
     for seed in found.seeds:
-        folder, seconds, peak = run(seed, found.root, [flag for flag in flags if flag != "--"])
-        rows, comparison = checks(folder, seconds, peak)
-        steps = len((folder / "metrics.jsonl").read_text().splitlines())
-        print(f"\nseed {seed}: {steps} steps, {folder}")
-        for row in rows:
+        seeded = ["--seed", str(seed), *(flag for flag in flags if flag != "--")]
+        done = train(f"demo-seed{seed}", found.root, seeded)
+        print(f"\nseed {seed}: {len(done.metrics)} steps, {done.folder}")
+        for row in checks(done):
             kept &= row.kept
             mark = "ok  " if row.kept else "MISS"
             print(f"  {mark} {row.name:<26} {row.value}   [{row.promise}]")
-        for level in comparison.levels:
+        for level in done.comparison.levels:
             print(
                 f"       {level.label:<12} sampled {level.before.sampled.mean:.1%} → "
                 f"{level.after.sampled.mean:.1%} ({level.gain.points()}), greedy "

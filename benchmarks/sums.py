@@ -8,14 +8,10 @@ accuracy is below 35 points, training took over 300 s, or memory was over 6 GB.
 from __future__ import annotations
 
 import argparse
-import json
-import resource
-import subprocess
 import sys
-import time
 from pathlib import Path
 
-from evenodds.report.comparison import compare
+from common import train
 
 
 def main() -> int:
@@ -25,25 +21,14 @@ def main() -> int:
     found, flags = parser.parse_known_args()
     kept = True
     for seed in found.seeds:
-        name = f"sums-seed{seed}-{int(time.time())}"
-        command = [sys.executable, "-m", "evenodds", "train", "recipes/smollm2-sums.toml"]
-        command += ["--seed", str(seed), "--run.root", str(found.root), "--name", name, *flags]
-        started = time.monotonic()
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        total = time.monotonic() - started
-        folder = found.root / name
-        base, final = (
-            json.loads((folder / "evaluation" / f"{side}.json").read_text())
-            for side in ("base", "final")
-        )
-        rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+        recipe = ["recipes/smollm2-sums.toml", "--seed", str(seed), *flags]
+        done = train(f"sums-seed{seed}", found.root, recipe)
+        rows, peak = done.metrics, done.peak / 1000
         training = sum(row["time/step"] for row in rows)
-        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 / 1e9
-        print(
-            f"\nseed {seed}: {len(rows)} steps, training {training:.0f} s of {total:.0f} s in all,"
-        )
-        print(f"  peak memory {peak:.2f} GB, {folder}")
-        for level in compare(base, final).levels:
+        print(f"\nseed {seed}: {len(rows)} steps, training {training:.0f} s", end="")
+        print(f" of {done.seconds:.0f} s in all,")
+        print(f"  peak memory {peak:.2f} GB, {done.folder}")
+        for level in done.comparison.levels:
             print(f"  {level.label}, {level.problems} held-out pairs:")
             print(f"    greedy  {level.before.greedy} → {level.after.greedy}", end="")
             print(f", {level.greedy_gain.points() if level.greedy_gain else ''}")

@@ -133,7 +133,7 @@ class Session:
         """Steps until there are enough of them, the time is up, or a signal came.
 
         What was reached is saved, also where a step fails or is left by a signal while it samples:
-        until its update, a step has changed nothing.
+        until its update, a step has changed nothing. Only a second signal leaves at once.
         """
         saved = state.step
         self.sampler.progress = lambda done, total: self.interrupts.leave_if_asked()
@@ -145,11 +145,17 @@ class Session:
                     saved = state.step
         except Interrupted:
             pass
+        except Exception:
+            self._keep(state, saved)
+            raise
         finally:
             self.sampler.progress = None
-            if state.step != saved:
-                self.save(state)
+        self._keep(state, saved)
         return state
+
+    def _keep(self, state: State, saved: int) -> None:
+        if state.step != saved:
+            self.save(state)
 
     def step(self, before: State) -> State:
         """One training step with its records."""

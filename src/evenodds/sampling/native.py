@@ -82,6 +82,7 @@ class Pages:
         self.logprobs = np.zeros(size, dtype=np.float32)
         self.lengths = np.zeros(len(seeds), dtype=np.int64)
         self.stops: list[Stop | None] = [None] * len(seeds)
+        self.finished = 0
         self.is_stop = np.zeros(vocabulary, dtype=bool)
         self.is_stop[[i for i in codec.stop_ids if i < vocabulary]] = True
         strings = limits.stop_strings
@@ -104,7 +105,9 @@ class Pages:
         ):
             for line in lines[where]:
                 self.stops[line] = stop
-        return ended | matched | full
+        over = ended | matched | full
+        self.finished += int(over.sum())
+        return over
 
     def _matched(
         self, lines: NDArray[np.int64], tokens: NDArray[np.int64], ended: NDArray[np.bool_]
@@ -232,5 +235,4 @@ class NativeSampler:
 
     def _tell(self, pages: Pages) -> None:
         if self.progress is not None:
-            done = sum(stop is not None for stop in pages.stops)
-            self.progress(done, len(pages.stops))
+            self.progress(pages.finished, len(pages.stops))
