@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
-from evenodds.batch import collate, lay_out
+from evenodds.batch import Batch, advantages, collate, lay_out
 from evenodds.domain import Extent, Group, Status, Stop, Verdict
 from evenodds.objectives import RECIPES, make_objective
 from tests.tiny import make_group, make_rollout
@@ -50,10 +52,93 @@ def test_no_groups_make_an_empty_batch() -> None:
 
 def test_groups_are_groups_by_what_they_hold_not_by_position() -> None:
     """p1 is always right and p2 never: no advantage anywhere, however the rows interleave."""
-    batch = collate(
-        [make_group([1] * 4, [2] * 4, "p1"), make_group([0] * 4, [2] * 4, "p2")], DR_GRPO
-    )
-    assert [a.advantage for a in batch.answers] == [0.0] * 8
+    groups = [make_group([1] * 4, [2] * 4, "p1"), make_group([0] * 4, [2] * 4, "p2")]
+    assert [a for credit in advantages(groups, DR_GRPO) for a in credit] == [0.0] * 8
+    assert collate(groups, DR_GRPO) == Batch((), Extent(0, 0, 64))
+
+
+MIXED, AGREED = make_group([1, 0], [2, 5], "mixed"), make_group([1, 1], [3, 4], "agreed")
+
+
+@pytest.mark.parametrize(
+    ("zero_signal", "extent", "indices"),
+    [
+        ("drop", Extent(7, 2, 64), [2, 3]),
+        ("refill", Extent(7, 2, 64), [2, 3]),
+        ("keep", Extent(14, 4, 64), [0, 1, 2, 3]),
+    ],
+)
+def test_groups_without_signal_leave_or_stay_in_the_denominators(
+    zero_signal, extent, indices
+) -> None:
+    batch = collate([AGREED, MIXED], make_objective(zero_signal=zero_signal))
+    assert batch.extent == extent
+    assert [answer.index for answer in batch.answers] == indices
+
+
+@pytest.mark.parametrize(
+    ("settings", "answers"),
+    [
+        ({}, 0),
+        ({"zero_signal": "keep"}, 0),  # nothing would move but by momentum
+        ({"zero_signal": "keep", "kl": 0.1}, 2),
+        ({"zero_signal": "keep", "entropy": 0.1}, 2),
+        ({"kl": 0.1}, 0),
+        ({"credit": "raw", "zero_signal": "keep"}, 2),
+    ],
+)
+def test_a_batch_is_empty_where_nothing_has_a_gradient(settings, answers) -> None:
+    batch = collate([AGREED], make_objective(**settings))
+    assert len(batch.answers) == batch.extent.rollouts == answers
+
+
+def test_a_group_stays_for_the_signal_of_its_truncated_answers_but_not_a_batch() -> None:
+    """Only the cut ones differ: their advantages are not 0, those in the loss are."""
+    group = make_group([1, 0, 0.5], [2, 3, 4])
+    rollouts = [replace(r, stop=Stop.BUDGET) for r in group.rollouts[:2]] + group.rollouts[2:]
+    assert not collate([Group(group.problem, rollouts, group.verdicts)], DR_GRPO).answers
+
+
+def test_whitening_is_over_the_tokens_of_all_groups_in_the_loss() -> None:
+    objective = make_objective("reinforce_pp_baseline")
+    groups = [make_group([1, 0], [2, 6], "a"), make_group([1, 0, 0], [4, 1, 1], "b")]
+    batch = collate(groups, objective)
+    values = np.concatenate([np.full(a.ids.size, a.advantage) for a in batch.answers])
+    plain = np.concatenate([[0.5, -0.5], [2 / 3, -1 / 3, -1 / 3]])
+    tokens = np.repeat(plain, [2, 6, 4, 1, 1])
+    assert values == pytest.approx((tokens - tokens.mean()) / tokens.std())
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_advantages_have_the_precision_of_the_log_probabilities(dtype) -> None:
+    group = make_group([1, 0, 0], [2, 3, 4])
+    rollouts = [replace(r, logprobs=r.logprobs.astype(dtype)) for r in group.rollouts]
+    (micro,) = micro_batches(collate([Group(group.problem, rollouts, group.verdicts)], DR_GRPO))
+    assert micro.advantages.dtype == micro.old_logprobs.dtype == torch.tensor(dtype(0)).dtype
+    assert float(micro.advantages.max()) == pytest.approx(2 / 3, abs=4 * float(np.finfo(dtype).eps))
+
+
+def test_first_log_probabilities_go_to_their_answers_by_index() -> None:
+    batch = collate([AGREED, MIXED], DR_GRPO)
+    first = {2: np.full(2, -2.0, np.float32), 3: np.full(5, -3.0, np.float32)}
+    (micro,) = micro_batches(batch.with_first(first))
+    assert micro.index == (3, 2)  # the longest stands first
+    assert micro.first_logprobs.tolist() == [-3.0] * 5 + [-2.0] * 2
+    live = torch.zeros(7, requires_grad=True)
+    assert micro.tokens(live).first_logprobs is micro.first_logprobs
+    (fresh,) = micro_batches(batch)
+    assert fresh.first_logprobs is None
+    own = fresh.tokens(live).first_logprobs
+    assert own.tolist() == [0.0] * 7 and not own.requires_grad
+
+
+def test_reference_log_probabilities_are_there_for_all_answers_or_for_none() -> None:
+    known = [replace(r, reference_logprobs=r.logprobs - 1) for r in MIXED.rollouts]
+    (micro,) = micro_batches(collate([Group(MIXED.problem, known, MIXED.verdicts)], DR_GRPO))
+    assert torch.equal(micro.reference_logprobs, micro.old_logprobs - 1)
+    half = [known[0], MIXED.rollouts[1]]
+    (micro,) = micro_batches(collate([Group(MIXED.problem, half, MIXED.verdicts)], DR_GRPO))
+    assert micro.reference_logprobs is None
 
 
 @pytest.mark.parametrize("can_share", [False, True])

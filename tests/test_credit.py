@@ -11,13 +11,16 @@ from evenodds.credit import (
     centered,
     leave_one_out,
     mean_normalized,
+    raw,
     standardized,
     standardized_sample,
+    whitened,
 )
 from evenodds.domain import SAME_REWARD, Group, Limits, Problem, Rollout, Status, Stop, Verdict
 
 HALVES = np.array([1.0, 1.0, 0.0, 0.0])
 NAMES = sorted(CREDITS)
+COMPARED = sorted(set(NAMES) - {"raw"})  # those that compare an answer with its group
 # quarters are exact in binary, so that a shift of them loses nothing
 REWARDS = hnp.arrays(
     np.float64, st.integers(1, 16), elements=st.integers(-8, 8).map(lambda n: n / 4)
@@ -69,7 +72,7 @@ def test_expected_size_of_an_advantage_at_eight_answers(p, by_mean, by_deviation
     assert expected(standardized) == pytest.approx(by_deviation, abs=5e-5)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", COMPARED)
 @pytest.mark.parametrize("value", [0.0, 0.1, 0.7, 1.0, 1e6 / 3])
 @pytest.mark.parametrize("size", [1, 3, 7])
 def test_a_group_that_agrees_gets_exactly_zero(name, value, size):
@@ -78,7 +81,7 @@ def test_a_group_that_agrees_gets_exactly_zero(name, value, size):
     assert CREDITS[name](np.full(size, value)).tolist() == [0.0] * size
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", COMPARED)
 def test_noise_is_no_signal(name):
     assert not CREDITS[name](np.array([0.5, 0.5, 0.5, 0.5 + 1e-7])).any()
 
@@ -106,7 +109,7 @@ def test_a_group_informs_exactly_where_it_earns_credit(rewards, is_informative):
     assert centered(np.array(rewards)).any() == is_informative
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", COMPARED)
 @given(rewards=REWARDS)
 def test_the_best_answer_is_never_blamed(name, rewards):
     advantages = CREDITS[name](rewards)
@@ -126,7 +129,7 @@ def test_no_right_answer_has_no_mean_to_divide_by():
     assert mean_normalized(np.array([1.0, -1.0])).tolist() == [0, 0]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", COMPARED)
 @given(rewards=REWARDS)
 def test_sums_to_zero(name, rewards):
     advantages = CREDITS[name](rewards)
@@ -142,7 +145,7 @@ def test_follows_a_permutation(name, rewards, data):
     np.testing.assert_allclose(credit(rewards[order]), credit(rewards)[order], atol=1e-12)
 
 
-@pytest.mark.parametrize("name", sorted(set(NAMES) - {"mean_normalized"}))
+@pytest.mark.parametrize("name", sorted(set(COMPARED) - {"mean_normalized"}))
 @given(rewards=REWARDS, shift=st.integers(-64, 64))
 def test_a_shift_of_all_rewards_changes_nothing(name, rewards, shift):
     credit = CREDITS[name]
@@ -153,6 +156,74 @@ def test_a_shift_of_all_rewards_changes_nothing(name, rewards, shift):
 def test_scale_goes_through_centered_and_out_of_standardized(rewards, scale):
     np.testing.assert_allclose(centered(scale * rewards), scale * centered(rewards), atol=1e-12)
     np.testing.assert_allclose(standardized(scale * rewards), standardized(rewards), atol=1e-12)
+
+
+@given(rewards=REWARDS, scale=st.sampled_from([0.25, 2.0, 64.0]), shift=st.integers(-64, 64))
+def test_standardized_is_invariant_under_any_rising_line(rewards, scale, shift):
+    """a·r + b with a > 0, as an exam marked in other units: the advantages stay."""
+    np.testing.assert_allclose(
+        standardized(scale * rewards + shift), standardized(rewards), atol=1e-9
+    )
+
+
+@given(rewards=REWARDS, scale=st.sampled_from([0.25, 2.0, 64.0]))
+def test_scale_goes_through_leave_one_out_and_out_of_mean_normalized(rewards, scale):
+    np.testing.assert_allclose(leave_one_out(scale * rewards), scale * leave_one_out(rewards))
+    np.testing.assert_allclose(mean_normalized(scale * rewards), mean_normalized(rewards))
+
+
+@given(rewards=REWARDS)
+def test_leave_one_out_is_centered_times_g_over_g_less_1(rewards):
+    size = rewards.size
+    factor = size / (size - 1) if size > 1 else 0.0
+    np.testing.assert_allclose(leave_one_out(rewards), factor * centered(rewards), atol=1e-12)
+
+
+@given(rewards=REWARDS)
+def test_standardized_has_a_deviation_of_1_or_0(rewards):
+    assert standardized(rewards).std() == pytest.approx(float(np.ptp(rewards) > 0), abs=1e-9)
+
+
+@pytest.mark.parametrize("spread", [1e-6, 1e-5, 1e-3, 1.0, 1e6])
+@pytest.mark.parametrize("size", [2, 4, 16])
+def test_the_smallest_signal_is_not_blown_up(size, spread):
+    """A standardized advantage is at most the root of G - 1, however small the spread."""
+    rewards = np.array([spread] + [0.0] * (size - 1))
+    assert np.abs(standardized(rewards)).max() <= math.sqrt(size - 1) + 1e-9
+    assert np.abs(standardized(0.3 + rewards)).max() <= math.sqrt(size - 1) + 1e-3
+
+
+def test_raw_is_the_reward_itself():
+    rewards = np.array([0.5, 0.5, -1.0])
+    assert raw(rewards).tolist() == [0.5, 0.5, -1.0]
+    assert raw(rewards) is not rewards
+
+
+VALUES = hnp.arrays(np.float64, 6, elements=st.integers(-8, 8).map(lambda n: n / 4))
+WEIGHTS = hnp.arrays(np.float64, 6, elements=st.integers(0, 9).map(float))
+
+
+@given(values=VALUES, weights=WEIGHTS)
+def test_whitened_has_mean_0_and_deviation_1_over_the_tokens(values, weights):
+    found = whitened(values, weights)
+    counted = found[weights > 0]
+    if np.ptp(values[weights > 0]) == 0 if counted.size else True:
+        assert counted.tolist() == [0.0] * counted.size
+        return
+    assert abs(np.average(found, weights=weights)) < 1e-12
+    assert np.average(found**2, weights=weights) == pytest.approx(1)
+
+
+def test_whitening_counts_tokens_not_answers():
+    """Two answers of which the second is three times as long: mean .25, std sqrt(3)/4."""
+    root = math.sqrt(3)
+    assert whitened(np.array([1.0, 0.0]), np.array([1.0, 3.0])) == pytest.approx([root, -1 / root])
+
+
+def test_what_is_not_in_the_loss_does_not_make_a_signal_of_float_residue():
+    """.1 three times in the loss and 1.0 outside it: those in the loss agree."""
+    found = whitened(np.array([0.1, 0.1, 0.1, 1.0]), np.array([1.0, 1.0, 1.0, 0.0]))
+    assert found[:3].tolist() == [0.0] * 3
 
 
 @given(rewards=REWARDS.filter(lambda rewards: rewards.size > 1))

@@ -10,10 +10,11 @@ from evenodds.batch import collate
 from evenodds.domain import Group, Limits, Problem, Status, Verdict
 from evenodds.errors import RunError
 from evenodds.learner import LearnerOptions, TorchLearner
-from evenodds.objectives import RECIPES, make_objective
+from evenodds.objectives import RECIPES, Tokens, make_objective
 from evenodds.policies import policy as policies
+from evenodds.reference import TorchReference
 from evenodds.sampling.native import NativeSampler
-from tests.tiny import make_lora, make_policy
+from tests.tiny import hf_logprobs, make_lora, make_policy
 
 PROMPTS = ["12*34=", "7*8=", "123*4567="]
 
@@ -52,6 +53,32 @@ def reference_gradients(policy, groups, objective) -> dict[str, torch.Tensor]:
     return {name: p.grad.clone() for name, p in policy.trainable().items() if p.grad is not None}
 
 
+def plain_gradients(policy, groups, objective) -> dict[str, torch.Tensor]:
+    """Any objective, one answer at a time from whole logits: no padding, sharing or chunks."""
+    batch = collate(groups, objective)
+    policy.model.zero_grad()
+    for prompt in batch.prompts:
+        for answer in prompt.answers:
+            ids = torch.from_numpy(np.concatenate([prompt.prompt_ids, answer.ids]))[None]
+            logits = policy.model(input_ids=ids).logits[0].float() / batch.temperature
+            start = len(prompt.prompt_ids) - 1
+            every = logits.log_softmax(-1)[start:-1]
+            logprobs = every.gather(-1, ids[0, start + 1 :, None])[:, 0]
+            n = len(answer.ids)
+            tokens = Tokens(
+                logprobs,
+                torch.from_numpy(answer.old_logprobs),
+                torch.full((n,), answer.advantage),
+                torch.zeros(n, dtype=torch.int64),
+                torch.tensor([n]),
+                logprobs.detach(),
+                torch.from_numpy(answer.reference_logprobs),
+                -(every.exp() * every).sum(-1),
+            )
+            objective.score(tokens, batch.extent).loss.backward()
+    return {name: p.grad.clone() for name, p in policy.trainable().items() if p.grad is not None}
+
+
 def learned_gradients(policy, groups, objective, **options) -> dict[str, torch.Tensor]:
     learner = TorchLearner(policy, LearnerOptions(**options))
     learner.optimizer.zero_grad()
@@ -81,6 +108,131 @@ def test_gradients_are_those_of_the_plain_formula(name, budget, monkeypatch) -> 
     size = max(float(g.abs().max()) for g in expected.values())
     for key, gradient in expected.items():
         assert float((found[key] - gradient).abs().max()) < 1e-5 * size, key
+
+
+FAMILY = {
+    **{name: {"recipe": name, "mask_truncated": False} for name in RECIPES},
+    "KL and entropy": {"recipe": "grpo", "kl": 0.3, "entropy": 0.1, "mask_truncated": False},
+    "weighted KL, correction": {
+        "recipe": "dapo", "kl": 0.3, "kl_weighted": True, "correction": "token_truncate",
+    },
+    "sequence correction, entropy": {
+        "recipe": "gspo", "correction": "sequence_truncate", "entropy": 0.1, "clip_low": 0.2,
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(FAMILY))
+@pytest.mark.parametrize("budget", [40, 10_000])
+def test_gradients_of_the_whole_family_are_those_of_plain_logits(name, budget, monkeypatch) -> None:
+    """Off-policy, with a reference of its own, at another temperature and in several chunks."""
+    monkeypatch.setattr(policies, "CHUNK_VALUES", 18 * 7)
+    policy = make_policy("qwen3")
+    groups = sampled(make_policy("qwen3", seed=5), limits=Limits(16, temperature=0.8))
+    groups = TorchReference(make_policy("qwen3", seed=7)).annotate(groups)
+    objective = make_objective(**FAMILY[name])
+    expected = plain_gradients(policy, groups, objective)
+    found = learned_gradients(policy, groups, objective, micro_batch_tokens=budget)
+    size = max(float(g.abs().max()) for g in expected.values())
+    assert size > 1e-6
+    assert found.keys() == expected.keys()
+    for key, gradient in expected.items():
+        assert float((found[key] - gradient).abs().max()) < 2e-5 * size, key
+
+
+def test_an_update_writes_nothing_that_it_was_given() -> None:
+    policy = make_policy("qwen3")
+    groups = TorchReference(policy).annotate(sampled(policy))
+    objective = make_objective(kl=0.1, correction="token_mask", mask_truncated=False)
+    batch = collate(groups, objective)
+
+    def arrays() -> list[np.ndarray]:
+        held = [(a.ids, a.old_logprobs, a.reference_logprobs) for a in batch.answers]
+        return [array.copy() for row in held for array in row]
+
+    before = arrays()
+    TorchLearner(policy, LearnerOptions(passes=2)).update(batch, objective)
+    for one, two in zip(before, arrays(), strict=True):
+        assert np.array_equal(one, two)
+    assert all(answer.first_logprobs is None for answer in batch.answers)
+
+
+def metrics_of(objective, groups, **options):
+    learner = TorchLearner(make_policy("qwen3"), LearnerOptions(**options))
+    return learner.update(collate(groups, objective), objective).metrics
+
+
+def test_metrics_come_with_what_they_measure() -> None:
+    groups = sampled(make_policy("qwen3"))
+    plain = metrics_of(make_objective(mask_truncated=False), groups)
+    assert not {name for name in plain if name.startswith(("kl", "entropy/coefficient"))} - {
+        "kl_to_old/k1", "kl_to_old/k2", "kl_to_old/k3",
+    }  # fmt: skip
+    assert not any("importance" in name for name in plain)
+    annotated = TorchReference(make_policy("qwen3", seed=3)).annotate(groups)
+    everything = make_objective(kl=0.1, correction="token_mask", entropy=0.01, mask_truncated=False)
+    more = metrics_of(everything, annotated)
+    assert more["entropy/coefficient"] == 0.01
+    assert {"kl", "kl/k1", "kl/k2"} < more.keys()
+    assert more["sampling/importance_sampling_ratio/mean"] == pytest.approx(1, abs=1e-5)
+    assert (more["extent/tokens"], more["extent/rollouts"], more["extent/max_tokens"]) == (
+        sum(r.ids.size for g in groups for r in g.rollouts), 18, 24,
+    )  # fmt: skip
+
+
+def test_a_correction_reports_the_weights_that_it_uses() -> None:
+    """Of tokens, or one of each whole answer where that is the level."""
+    groups = sampled(make_policy("qwen3", seed=5))
+    policy = make_policy("qwen3")
+    gaps = [
+        hf_logprobs(policy.model, r.prompt_ids, r.ids) - r.logprobs
+        for g in groups
+        for r in g.rollouts
+    ]
+    weights = {
+        "token_truncate": np.exp(np.concatenate(gaps)),
+        "sequence_mask": np.exp(np.array([gap.sum() for gap in gaps])),
+    }
+    for name, expected in weights.items():
+        objective = make_objective(correction=name, correction_cap=1.5, mask_truncated=False)
+        found = metrics_of(objective, groups, micro_batch_tokens=60)
+        prefix = "sampling/importance_sampling_ratio"
+        assert found[f"{prefix}/mean"] == pytest.approx(expected.mean(), rel=1e-3)
+        assert found[f"{prefix}/max"] == pytest.approx(expected.max(), rel=1e-3)
+        assert found[f"{prefix}/capped"] == pytest.approx((expected > 1.5).mean())
+
+
+def test_an_entropy_bonus_raises_the_entropy_of_the_policy() -> None:
+    """Against the same updates without one."""
+    entropies = {}
+    for bonus in (0.0, 1.0):
+        policy = make_policy("qwen3")
+        groups = sampled(policy)
+        objective = make_objective(entropy=bonus, mask_truncated=False)
+        learner = TorchLearner(policy, LearnerOptions(learning_rate=3e-3, warmup_steps=0, passes=6))
+        learner.update(collate(groups, objective), objective)
+        entropies[bonus] = learner.update(collate(groups, objective), objective).metrics["entropy"]
+    assert entropies[1.0] > entropies[0.0] + 0.05
+
+
+def test_a_kl_in_the_loss_holds_the_policy_near_its_start() -> None:
+    found = {}
+    for kl in (0.0, 5.0):
+        policy = make_policy("qwen3")
+        reference = TorchReference(policy)
+        groups = reference.annotate(sampled(policy))
+        objective = make_objective(kl=kl, mask_truncated=False)
+        options = LearnerOptions(learning_rate=1e-2, warmup_steps=0, passes=8)
+        TorchLearner(policy, options).update(collate(groups, objective), objective)
+        found[kl] = metrics_at(policy, groups)
+    assert found[5.0] < 0.5 * found[0.0]
+
+
+def metrics_at(policy, groups) -> float:
+    """The KL to the reference where the policy stands now."""
+    objective = make_objective(kl_in="measured", mask_truncated=False)
+    learner = TorchLearner(policy, LearnerOptions())
+    return learner.update(collate(groups, objective), objective).metrics["kl"]
 
 
 def test_checkpointed_activations_give_the_same_gradients() -> None:

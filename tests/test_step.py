@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+import pytest
 
 from evenodds.curricula import make_curriculum
-from evenodds.domain import Limits
+from evenodds.domain import Group, Limits, Status, Verdict
 from evenodds.judge import InlineJudge
 from evenodds.learner import Update
-from evenodds.objectives import RECIPES
+from evenodds.objectives import EntropyBonus, make_objective
+from evenodds.run.records import rollout_rows, step_metrics
 from evenodds.sampling.scripted import ScriptedSampler
 from evenodds.step import State, StepConfig, Tools, learner_logprobs, train_step
 from evenodds.tasks import make_task
@@ -23,19 +25,24 @@ class Recorder:
     """A learner that only remembers."""
 
     batches: list = field(default_factory=list)
+    objectives: list = field(default_factory=list)
+    entropy: float = 0.2
 
     def update(self, batch, objective) -> Update:
         self.batches.append(batch)
-        return Update({"loss": 0.0}, {a.index: a.old_logprobs for a in batch.answers})
+        self.objectives.append(objective)
+        metrics = {"loss": 0.0, "entropy": self.entropy}
+        return Update(metrics, {a.index: a.old_logprobs for a in batch.answers})
 
     def weights(self):
         return "weights"
 
 
-def make(script, groups=4, group_size=4):
+def make(script, groups=4, group_size=4, reference=None, rounds=1, limits=None, **settings):
     learner = Recorder()
-    tools = Tools(ScriptedSampler(script), InlineJudge(TASK.verifier), learner)
-    config = StepConfig(groups, group_size, Limits(20), RECIPES["dr_grpo"])
+    tools = Tools(ScriptedSampler(script), InlineJudge(TASK.verifier), learner, reference)
+    objective = make_objective(**settings)
+    config = StepConfig(groups, group_size, limits or Limits(20), objective, rounds)
     state = State(make_curriculum("ladder", TASK))
     return state, tools, config, learner
 
@@ -83,17 +90,313 @@ def test_a_step_depends_on_seed_and_step_alone() -> None:
     assert keys[0] == keys[1]
     later = State(state.curriculum, seed=0, step=1)
     assert [g.problem.key for g in train_step(later, tools, config)[1].groups] != keys[0]
-    assert later.sampling_seed != state.sampling_seed
+    assert later.sampling_seed() != state.sampling_seed()
+    seeds = {state.sampling_seed(turn) for turn in range(5)}
+    assert len(seeds) == 5  # each round of a step draws anew
+    draws = {float(state.rng(turn).random()) for turn in range(5)}
+    assert len(draws) == 5
+    assert seeds == {State(state.curriculum).sampling_seed(turn) for turn in range(5)}
 
 
 def test_the_learners_logprobs_find_their_rollouts() -> None:
     def script(prompt, rng):
         return sometimes_right(prompt, rng) if len(prompt) % 2 else "0"
 
-    state, tools, config, _ = make(sometimes_right, groups=8)
+    state, tools, config, _ = make(script, groups=8)
     _, report = train_step(state, tools, config)
     found = learner_logprobs(report)
     assert len(found) == sum(len(g.rollouts) for g in report.groups if g.is_informative)
     for (group, answer), values in found.items():
         assert report.groups[group].is_informative
         assert np.array_equal(values, report.groups[group].rollouts[answer].logprobs)
+
+
+def right(prompt, rng) -> str:
+    a, b = prompt.rstrip("=").split("*")
+    return str(int(a) * int(b))
+
+
+REFILL = {"zero_signal": "refill", "mask_truncated": False}
+
+
+def rarely_mixed(prompt, rng) -> str:
+    """Half of the problems are never solved."""
+    return sometimes_right(prompt, rng) if sum(map(ord, prompt)) % 2 else "0"
+
+
+def test_refilling_goes_on_until_every_group_informs_or_the_rounds_are_over() -> None:
+    state, tools, config, learner = make(rarely_mixed, groups=6, rounds=20, **REFILL)
+    after, report = train_step(state, tools, config)
+    informative = [group for group in report.groups if group.is_informative]
+    assert len(informative) == len(learner.batches[0].prompts) == 6
+    assert 1 < report.rounds < 20
+    assert len(report.groups) > 6
+    assert after.step == 1
+    assert after.tokens == sum(r.ids.size for g in report.groups for r in g.rollouts)
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 5])
+def test_a_step_that_finds_no_signal_ends_after_its_rounds(rounds) -> None:
+    state, tools, config, learner = make(right, groups=3, rounds=rounds, **REFILL)
+    after, report = train_step(state, tools, config)
+    assert (report.rounds, len(report.groups)) == (rounds, 3 * rounds)
+    assert report.skipped == "every group agreed: nothing to learn from"
+    assert (after.step, after.version, learner.batches) == (1, 0, [])
+
+
+@pytest.mark.parametrize("zero_signal", ["drop", "keep"])
+def test_without_refilling_there_is_one_round(zero_signal) -> None:
+    made = make(rarely_mixed, groups=6, rounds=20, zero_signal=zero_signal)
+    state, tools, config, learner = made
+    _, report = train_step(state, tools, config)
+    assert (report.rounds, len(report.groups)) == (1, 6)
+    (batch,) = learner.batches
+    dropped = sum(not group.is_informative for group in report.groups)
+    assert dropped > 0
+    assert len(batch.prompts) == 6 - dropped * (zero_signal == "drop")
+
+
+def test_what_a_refilled_step_refused_is_observed_and_written_down() -> None:
+    state, tools, config, _ = make(rarely_mixed, groups=6, rounds=20, **REFILL)
+    after, report = train_step(state, tools, config)
+    assert after.curriculum == state.curriculum.observe(report.groups)
+    rows = rollout_rows(1, report, "v", [""] * len(report.groups))
+    for row in rows:
+        agreed = not report.groups[row["group"]].is_informative
+        assert (row["why"], row["kept"]) == (("its group agreed", False) if agreed else ("", True))
+        assert (row["learner_logprobs"] is None) == agreed
+        assert agreed <= (row["advantage"] == 0)
+    metrics = step_metrics(state, after, report)
+    assert metrics["groups/drawn"] == len(report.groups)
+    assert metrics["groups/rounds"] == report.rounds
+    assert metrics["groups/mixed"] == pytest.approx(6 / len(report.groups))
+
+
+def test_each_round_asks_for_what_is_missing_only() -> None:
+    state, tools, config, _ = make(rarely_mixed, groups=6, rounds=20, **REFILL)
+    asked: list[int] = []
+    inner = tools.sampler
+
+    class Counting:
+        def sample(self, prompts, group_size, limits, seed):
+            asked.append(len(prompts))
+            return inner.sample(prompts, group_size, limits, seed)
+
+        def load(self, weights, version): ...
+
+    _, report = train_step(state, replace(tools, sampler=Counting()), config)
+    assert asked[0] == 6 and len(asked) == report.rounds
+    assert sum(asked) == len(report.groups)
+    assert asked == sorted(asked, reverse=True)
+
+
+@dataclass
+class Shifted:
+    """A reference whose log-probability of every token is lower by `gap`."""
+
+    gap: float = 0.5
+    asked: int = 0
+
+    def annotate(self, groups) -> list[Group]:
+        self.asked += 1
+        return [
+            Group(
+                group.problem,
+                [replace(r, reference_logprobs=r.logprobs - self.gap) for r in group.rollouts],
+                group.verdicts,
+            )
+            for group in groups
+        ]
+
+
+@pytest.mark.parametrize(
+    ("settings", "asked"),
+    [
+        ({}, 0),
+        ({"kl_in": "measured"}, 1),
+        ({"kl": 0.1}, 1),
+        ({"kl": 0.1, "kl_in": "reward"}, 1),
+        ({"entropy": 0.1}, 0),
+    ],
+)
+def test_the_reference_is_asked_where_the_objective_wants_it(settings, asked) -> None:
+    reference = Shifted()
+    state, tools, config, learner = make(sometimes_right, reference=reference, **settings)
+    _, report = train_step(state, tools, config)
+    assert reference.asked == asked
+    (answer, *_) = learner.batches[0].answers
+    assert (answer.reference_logprobs is not None) == bool(asked)
+    assert (report.groups[0].rollouts[0].reference_logprobs is not None) == bool(asked)
+
+
+def test_a_kl_in_the_reward_is_a_part_of_it_and_moves_the_advantages() -> None:
+    """k1 of each token is .5 here: an answer of n tokens pays .05 n."""
+    settings = {"kl": 0.1, "kl_in": "reward", "mask_truncated": False}
+    made = make(sometimes_right, groups=8, reference=Shifted(), **settings)
+    state, tools, config, learner = made
+    after, report = train_step(state, tools, config)
+    assert after.curriculum == state.curriculum.observe(  # of the answers, not of the penalties
+        [Group(g.problem, g.rollouts, unshaped(g)) for g in report.groups]
+    )
+    rows = rollout_rows(1, report, "v", [""] * len(report.groups))
+    for row in rows:
+        parts = {part["name"]: part["value"] for part in row["parts"]}
+        assert parts["kl"] == pytest.approx(-0.05 * len(row["completion_ids"]))
+        assert row["reward"] == pytest.approx(sum(parts.values()))
+        assert row["reference_logprobs"] == pytest.approx([-0.5] * len(row["completion_ids"]))
+        assert (row["status"] == "right") == (parts["score"] == 1.0)
+    first = [row for row in rows if row["group"] == 0]
+    mean = np.mean([row["reward"] for row in first])
+    assert [row["advantage"] for row in first] == pytest.approx([r["reward"] - mean for r in first])
+    metrics = step_metrics(state, after, report)
+    assert metrics["reward"] == pytest.approx(metrics["reward/score"] + metrics["reward/kl"])
+    assert learner.batches
+
+
+def unshaped(group) -> list[Verdict]:
+    return [replace(v, score=v.parts["score"], parts={}) for v in group.verdicts]
+
+
+def test_an_overlong_answer_is_paid_less_and_written_down() -> None:
+    def script(prompt, rng) -> str:
+        return right(prompt, rng).rjust(10, "0") if rng.random() < 0.5 else right(prompt, rng)
+
+    settings = {"mask_truncated": False, "overlong": 0.5}
+    state, tools, config, _ = make(script, groups=2, limits=Limits(10), **settings)
+    _, report = train_step(state, tools, config)
+    rows = rollout_rows(1, report, "v", [""] * len(report.groups))
+    paid = {len(row["completion_ids"]): dict_of(row["parts"])["overlong"] for row in rows}
+    assert paid[10] == -1.0
+    assert paid[min(paid)] == 0.0
+
+
+def dict_of(parts) -> dict[str, float]:
+    return {part["name"]: part["value"] for part in parts}
+
+
+def test_the_entropy_bonus_is_applied_and_follows_what_was_seen() -> None:
+    state, tools, config, learner = make(sometimes_right, groups=6)
+    state = replace(state, bonus=EntropyBonus(target=0.3, coefficient=0.01, step=0.002))
+    coefficients = []
+    for entropy in (0.2, 0.2, 0.4, 0.1):
+        learner.entropy = entropy
+        state, report = train_step(state, tools, config)
+        coefficients.append(report.objective.entropy)
+        assert learner.objectives[-1] is report.objective
+    # .01, then up twice; after .4 nats nothing is paid, and the coefficient has fallen once
+    assert coefficients == pytest.approx([0.01, 0.012, 0.014, 0.0])
+    assert state.bonus.coefficient == pytest.approx(0.014)
+    assert state.bonus.seen == 0.1
+
+
+def test_without_a_target_the_objectives_own_coefficient_stays() -> None:
+    state, tools, config, learner = make(sometimes_right, entropy=0.05)
+    after, _ = train_step(state, tools, config)
+    assert after.bonus is None
+    assert learner.objectives[0].entropy == 0.05
+
+
+def test_a_skipped_step_moves_no_bonus() -> None:
+    state, tools, config, _ = make(right)
+    bonus = EntropyBonus(target=0.3)
+    after, _ = train_step(replace(state, bonus=bonus), tools, config)
+    assert after.bonus == bonus
+
+
+@dataclass(frozen=True)
+class Always:
+    """A judge that gives the same verdict to all."""
+
+    verdict: Verdict
+
+    def judge(self, problems, rollouts):
+        return [[self.verdict for _ in row] for row in rollouts]
+
+
+@pytest.mark.parametrize(
+    ("script", "judge", "limits", "reason"),
+    [
+        (right, None, 20, "every group agreed: nothing to learn from"),
+        (
+            right,
+            Always(Verdict(0.0, Status.TIMEOUT, note="took 2 s")),
+            20,
+            "no answer could be judged (took 2 s)",
+        ),
+        (
+            right,
+            Always(Verdict(0.0, Status.ERROR)),
+            20,
+            "no answer could be judged (no reason given)",
+        ),
+        (lambda p, r: "1" * 9, None, 4, "every answer was cut by the budget: raise sampling"),
+    ],
+)
+def test_a_skipped_step_says_why(script, judge, limits, reason) -> None:
+    state, tools, config, learner = make(script, limits=Limits(limits))
+    tools = replace(tools, judge=judge or tools.judge)
+    _, report = train_step(state, tools, config)
+    assert report.skipped.startswith(reason)
+    assert report.update is None and learner.batches == []
+
+
+def test_answers_that_differ_only_where_they_were_cut_teach_nothing() -> None:
+    state, tools, config, learner = make(lambda p, r: "1" * 9, limits=Limits(4))
+
+    class Half:
+        def judge(self, problems, rollouts):
+            return [
+                [Verdict(float(i % 2), Status.WRONG) for i, _ in enumerate(r)] for r in rollouts
+            ]
+
+    _, report = train_step(state, replace(tools, judge=Half()), config)
+    assert report.skipped.startswith("every answer that differed was cut by the budget")
+    assert learner.batches == []
+    rows = rollout_rows(1, report, "v", [""] * len(report.groups))
+    assert {row["why"] for row in rows} == {"cut by the budget"}
+
+
+def test_every_reason_why_an_answer_is_not_in_the_loss() -> None:
+    """Not judged, empty, of a group that agreed, cut; and none for the rest."""
+
+    def script(prompt, rng) -> str:
+        return ["", "1", "22", "4444444444"][int(rng.integers(4))]
+
+    class Mixed:
+        def judge(self, problems, rollouts):
+            scores = {0: 0.0, 1: 1.0, 2: 0.0, 6: 0.0}
+            return [
+                [
+                    Verdict(0.0, Status.TIMEOUT)
+                    if r.ids.size == 2
+                    else Verdict(scores[r.ids.size], Status.WRONG)
+                    for r in row
+                ]
+                for row in rollouts
+            ]
+
+    made = make(script, groups=6, group_size=3, limits=Limits(6))
+    state, tools, config, learner = made
+    _, report = train_step(state, replace(tools, judge=Mixed()), config)
+    rows = rollout_rows(1, report, "v", [""] * 6)
+    expected = {2: "could not be judged", 0: "it has no tokens", 6: "cut by the budget", 1: ""}
+    reasons = set()
+    for row in rows:
+        group = report.groups[row["group"]]
+        length = len(row["completion_ids"])
+        agreed = not group.is_informative and length not in (0, 2)
+        assert row["why"] == ("its group agreed" if agreed else expected[length])
+        reasons.add(row["why"])
+    assert reasons == {*expected.values(), "its group agreed"}
+    kept = sum(row["kept"] for row in rows)
+    assert kept == learner.batches[0].extent.rollouts
+
+
+@pytest.mark.parametrize("script", [right, lambda prompt, rng: "0"])
+def test_no_answer_of_a_skipped_step_is_said_to_be_in_a_loss(script) -> None:
+    """Kept groups that agree are in no loss where nothing else is in it either."""
+    state, tools, config, _ = make(script, zero_signal="keep")
+    _, report = train_step(state, tools, config)
+    assert report.update is None
+    rows = rollout_rows(1, report, "v", [""] * len(report.groups))
+    assert all(row["why"] and not row["kept"] for row in rows)

@@ -7,8 +7,9 @@ which the prompt stands once and every answer sees the prompt and itself (*share
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -16,20 +17,29 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
+from evenodds.credit import whitened
 from evenodds.domain import Extent, Group, Limits, Rollout
 from evenodds.objectives import Objective, Tokens
+
+Logprobs = NDArray[np.floating]
 
 SHARE_IF_CHEAPER_BY = 1.5  # a shared row pays for its wide mask; below this gain padding is faster
 
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer in the loss. `index` is its place among all rollouts given to `collate`."""
+    """One answer in the loss. `index` is its place among all rollouts given to `collate`.
+
+    logprobs, all [len(ids)]: old of the sampler, reference of the policy that training started
+    from, first of the learner before it first updates on this batch; None where nobody asked yet.
+    """
 
     index: int
     ids: NDArray[np.int64]
-    old_logprobs: NDArray[np.float32]
+    old_logprobs: Logprobs
     advantage: float
+    reference_logprobs: Logprobs | None = None
+    first_logprobs: Logprobs | None = None
 
 
 @dataclass(frozen=True)
@@ -52,12 +62,43 @@ class Batch:
     def answers(self) -> list[Answer]:
         return [answer for prompt in self.prompts for answer in prompt.answers]
 
+    def with_first(self, logprobs: Mapping[int, Logprobs]) -> Batch:
+        """The batch with the learner's first log-probabilities of each answer, by its index."""
+        prompts = tuple(
+            replace(
+                prompt,
+                answers=tuple(
+                    replace(answer, first_logprobs=logprobs[answer.index])
+                    for answer in prompt.answers
+                ),
+            )
+            for prompt in self.prompts
+        )
+        return replace(self, prompts=prompts)
 
-def advantages(group: Group, objective: Objective) -> NDArray[np.float64]:
-    """[G] the advantage of each rollout; 0 for those that could not be judged."""
-    result = np.zeros(len(group.rollouts))
-    result[group.judged] = objective.credit(group.rewards)
-    return result
+
+def advantages(groups: Sequence[Group], objective: Objective) -> list[NDArray[np.float64]]:
+    """[groups][G] the advantage of each rollout; 0 for those that could not be judged.
+
+    Whitening is over the tokens of the answers that are in the loss.
+    """
+    result = [np.zeros(len(group.rollouts)) for group in groups]
+    for group, credit in zip(groups, result, strict=True):
+        credit[group.judged] = objective.credit(group.rewards)
+    if not objective.whiten:
+        return result
+    tokens = [
+        np.array([r.ids.size if _in_loss(r, j, objective) else 0 for r, j in _rows(group)])
+        for group in groups
+    ]
+    judged = np.concatenate([group.judged for group in groups])
+    values, weights = np.concatenate(result), np.concatenate(tokens)
+    values[judged] = whitened(values[judged], weights[judged].astype(np.float64))
+    return np.split(values, np.cumsum([len(credit) for credit in result])[:-1])
+
+
+def _rows(group: Group) -> Iterator[tuple[Rollout, bool]]:
+    return zip(group.rollouts, group.judged.tolist(), strict=True)
 
 
 def _in_loss(rollout: Rollout, judged: bool, objective: Objective) -> bool:
@@ -67,18 +108,30 @@ def _in_loss(rollout: Rollout, judged: bool, objective: Objective) -> bool:
 
 
 def collate(groups: Sequence[Group], objective: Objective) -> Batch:
-    """The groups as a batch for `objective`. Rollouts of one group share one prompt."""
+    """The groups as a batch for `objective`. Rollouts of one group share one prompt.
+
+    A group whose advantages are all 0 leaves it, denominators included, unless `zero_signal` is
+    keep. Rewards must have their penalties already (`objectives.shaped`).
+    """
     prompts: list[PromptAnswers] = []
     index = 0
-    for group in groups:
-        credit = advantages(group, objective)
-        rows: list[Answer] = []
-        for place, rollout in enumerate(group.rollouts):
-            if _in_loss(rollout, bool(group.judged[place]), objective):
-                rows.append(Answer(index, rollout.ids, rollout.logprobs, float(credit[place])))
-            index += 1
-        if rows:
+    for group, credit in zip(groups, advantages(groups, objective), strict=True):
+        rows = [
+            Answer(
+                index + place,
+                rollout.ids,
+                rollout.logprobs,
+                float(credit[place]),
+                rollout.reference_logprobs,
+            )
+            for place, (rollout, judged) in enumerate(_rows(group))
+            if _in_loss(rollout, judged, objective)
+        ]
+        index += len(group.rollouts)
+        if rows and (credit.any() or objective.zero_signal == "keep"):
             prompts.append(PromptAnswers(group.rollouts[0].prompt_ids, tuple(rows)))
+    if not _has_gradient(prompts, objective):
+        prompts = []
     limits = groups[0].rollouts[0].limits if groups else Limits(max_tokens=0)
     answers = [answer for prompt in prompts for answer in prompt.answers]
     extent = Extent(
@@ -87,6 +140,13 @@ def collate(groups: Sequence[Group], objective: Objective) -> Batch:
         max_tokens=limits.max_tokens,
     )
     return Batch(tuple(prompts), extent, limits.temperature)
+
+
+def _has_gradient(prompts: Sequence[PromptAnswers], objective: Objective) -> bool:
+    """Whether anything would move: an optimizer's momentum moves also where the gradient is 0."""
+    return objective.has_penalty or any(
+        answer.advantage != 0 for prompt in prompts for answer in prompt.answers
+    )
 
 
 @dataclass(frozen=True)
@@ -110,9 +170,24 @@ class MicroBatch:
     rollout: Int[Tensor, " n"]
     lengths: Int[Tensor, " a"]
     index: tuple[int, ...]
+    reference_logprobs: Float[Tensor, " n"] | None = None
+    first_logprobs: Float[Tensor, " n"] | None = None
 
-    def tokens(self, logprobs: Float[Tensor, " n"]) -> Tokens:
-        return Tokens(logprobs, self.old_logprobs, self.advantages, self.rollout, self.lengths)
+    def tokens(
+        self, logprobs: Float[Tensor, " n"], entropy: Float[Tensor, " n"] | None = None
+    ) -> Tokens:
+        """What an objective sees. In the first pass the learner's own are its first ones."""
+        first = logprobs.detach() if self.first_logprobs is None else self.first_logprobs
+        return Tokens(
+            logprobs,
+            self.old_logprobs,
+            self.advantages,
+            self.rollout,
+            self.lengths,
+            first,
+            self.reference_logprobs,
+            entropy,
+        )
 
 
 @dataclass(frozen=True)
@@ -152,7 +227,7 @@ def _shared(prompt: PromptAnswers, budget: int) -> Iterator[_Row]:
     yield _Row(prompt.prompt_ids, tuple(run))
 
 
-def _rows(batch: Batch, can_share: bool, budget: int) -> list[_Row]:
+def _laid(batch: Batch, can_share: bool, budget: int) -> list[_Row]:
     shared = [row for prompt in batch.prompts for row in _shared(prompt, budget)]
     padded = [
         _Row(prompt.prompt_ids, (answer,)) for prompt in batch.prompts for answer in prompt.answers
@@ -206,17 +281,25 @@ def _mask(blocks: NDArray[np.int64]) -> Bool[Tensor, "r 1 s s"]:
     return (causal & (same | prompt))[:, None]
 
 
+def _tensor(device: torch.device, array: NDArray[np.generic]) -> Tensor:
+    return torch.from_numpy(array).to(device)
+
+
+def _known(device: torch.device, values: Sequence[Logprobs | None]) -> Tensor | None:
+    """The values of all answers; None where any is missing."""
+    found = [value for value in values if value is not None]
+    return _tensor(device, np.concatenate(found)) if len(found) == len(values) else None
+
+
 def _micro(rows: list[_Row], pad_id: int, device: torch.device) -> MicroBatch:
     ids, positions, blocks = _fill(rows, max(row.length for row in rows), pad_id)
     answers = [answer for row in rows for answer in row.answers]
     lengths = np.array([answer.ids.size for answer in answers])
     row, column = _sources(rows)
     shared = any(len(row.answers) > 1 for row in rows)
-    credit = np.repeat([answer.advantage for answer in answers], lengths).astype(np.float32)
-
-    def tensor(array: NDArray[np.generic]) -> Tensor:
-        return torch.from_numpy(array).to(device)
-
+    old = np.concatenate([answer.old_logprobs for answer in answers])
+    credit = np.repeat([answer.advantage for answer in answers], lengths).astype(old.dtype)
+    tensor = partial(_tensor, device)
     return MicroBatch(
         input_ids=tensor(ids),
         positions=tensor(positions),
@@ -224,11 +307,13 @@ def _micro(rows: list[_Row], pad_id: int, device: torch.device) -> MicroBatch:
         row=tensor(row),
         column=tensor(column),
         targets=tensor(np.concatenate([answer.ids for answer in answers])),
-        old_logprobs=tensor(np.concatenate([answer.old_logprobs for answer in answers])),
+        old_logprobs=tensor(old),
         advantages=tensor(credit),
         rollout=tensor(np.repeat(np.arange(len(answers)), lengths)),
         lengths=tensor(lengths),
         index=tuple(answer.index for answer in answers),
+        reference_logprobs=_known(device, [answer.reference_logprobs for answer in answers]),
+        first_logprobs=_known(device, [answer.first_logprobs for answer in answers]),
     )
 
 
@@ -236,5 +321,5 @@ def lay_out(
     batch: Batch, budget: int, *, pad_id: int, device: torch.device, can_share: bool
 ) -> Iterator[MicroBatch]:
     """Micro-batches of at most `budget` cells each, or one row where a row alone is larger."""
-    for rows in _cut(_rows(batch, can_share, budget), budget):
+    for rows in _cut(_laid(batch, can_share, budget), budget):
         yield _micro(rows, pad_id, device)

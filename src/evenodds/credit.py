@@ -2,8 +2,9 @@
 
 Every function takes the rewards of the judged answers of one group, [G] float64, and returns
 advantages of the same shape. A group of one, or one whose rewards differ by less than
-`domain.SAME_REWARD`, gets exactly 0, and `Group.is_informative` says the same of it. The comparison
-comes before any division, because float residue divided by itself is not small.
+`domain.SAME_REWARD`, gets exactly 0 (but for `raw`, which compares with nothing), and
+`Group.is_informative` says the same of it. The comparison comes before any division, because float
+residue divided by itself is not small.
 """
 
 from __future__ import annotations
@@ -17,6 +18,11 @@ from evenodds.domain import SAME_REWARD, differ
 
 Rewards = NDArray[np.float64]
 Credit = Callable[[Rewards], Rewards]
+
+
+def raw(rewards: Rewards) -> Rewards:
+    """A = r: no baseline, so that groups which agree have a gradient too. REINFORCE."""
+    return rewards.astype(np.float64)
 
 
 def centered(rewards: Rewards) -> Rewards:
@@ -58,7 +64,21 @@ def mean_normalized(rewards: Rewards) -> Rewards:
     return np.zeros_like(rewards) if abs(mean) < SAME_REWARD else deviation / abs(mean)
 
 
+def whitened(values: Rewards, weights: Rewards) -> Rewards:
+    """(A - mean) / std over a whole batch, each answer weighing as many as its tokens.
+
+    values, weights: [answers] advantages, and tokens in the loss. The std is the population's;
+    where all with tokens agree the result is exactly 0. REINFORCE++, arXiv 2501.03262.
+    """
+    if not differ(values[weights > 0]):
+        return np.zeros_like(values)
+    deviation = values - np.average(values, weights=weights)
+    std = float(np.sqrt(np.average(deviation**2, weights=weights)))
+    return deviation if std < SAME_REWARD else deviation / std
+
+
 CREDITS: dict[str, Credit] = {
+    "raw": raw,
     "centered": centered,
     "standardized": standardized,
     "standardized_sample": standardized_sample,

@@ -112,7 +112,8 @@ class Rollout:
 
     logprobs [len(ids)]: natural log-probabilities under the distribution that was really sampled
     from (after temperature). The end token is among `ids` when it was sampled. `ids` are what the
-    sampler drew; they are never encoded again from `text`.
+    sampler drew; they are never encoded again from `text`. reference_logprobs: of the policy that
+    training started from, at the same temperature, where a KL is wanted.
     """
 
     prompt_ids: NDArray[np.int64]
@@ -124,6 +125,7 @@ class Rollout:
     seed: int = 0
     limits: Limits = Limits(max_tokens=0)
     prompt_tail: str = ""
+    reference_logprobs: NDArray[np.float32] | None = None
 
     @property
     def is_truncated(self) -> bool:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from evenodds.domain import Completion, Problem, Rollout, Status, Verdict
-from evenodds.verifiers.function import FAILURES, copied, described, quiet
+from evenodds.own import FAILURES, described, quiet
+from evenodds.verifiers.function import copied
 
 
 class Judge(Protocol):

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 import torch
+from jaxtyping import Float
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 
 from evenodds import diagnostics
 from evenodds.batch import Batch, MicroBatch, lay_out
 from evenodds.errors import RunError
 from evenodds.machine import usable_cores
-from evenodds.objectives import Objective
+from evenodds.objectives import Objective, Scored, Tokens
 from evenodds.policies import Policy
 
 
@@ -56,20 +57,54 @@ class Learner(Protocol):
 
 @dataclass(frozen=True)
 class _Pass:
-    """Per-token arrays of one pass over the batch, all micro-batches one after the other."""
+    """One pass over the batch. seen: arrays [tokens] by name, micro-batches one after the other."""
 
     loss: float
-    logprobs: diagnostics.Array
-    old_logprobs: diagnostics.Array
-    log_ratio: diagnostics.Array
-    entropy: diagnostics.Array
-    advantages: diagnostics.Array
-    clipped: NDArray[np.bool_]
+    seen: Mapping[str, NDArray[Any]]
     pieces: Mapping[int, NDArray[np.float32]]
     micro_batches: int
 
 
-def _by_answer(micro: MicroBatch, logprobs: NDArray[np.float32]) -> dict[int, NDArray[np.float32]]:
+def _seen(tokens: Tokens, scored: Scored) -> dict[str, NDArray[Any]]:
+    """What is kept of a micro-batch for the diagnostics, on the CPU. position: in its answer."""
+    starts = tokens.lengths.cumsum(0) - tokens.lengths
+    numbers = torch.arange(len(tokens.rollout), device=starts.device)
+    kept = {
+        "logprobs": tokens.logprobs,
+        "old": tokens.old_logprobs,
+        "log_ratio": scored.log_ratio,
+        "entropy": tokens.entropy,
+        "advantages": tokens.advantages,
+        "reference": tokens.reference_logprobs,
+        "clipped": scored.clipped,
+        "position": numbers - starts[tokens.rollout],
+    }
+    arrays = {name: v.detach().cpu().numpy() for name, v in kept.items() if v is not None}
+    return {n: v.astype(np.float64) if v.dtype.kind == "f" else v for n, v in arrays.items()}
+
+
+def _joined(rows: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
+    return {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
+
+
+def ask(
+    policy: Policy, micro: MicroBatch, temperature: float, entropy_gradient: bool = False
+) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
+    """log pi of the answer tokens of a micro-batch, and the entropies they were drawn from."""
+    at = (micro.row, micro.column)
+    return policy.logprobs(
+        micro.input_ids,
+        micro.positions,
+        micro.mask,
+        at,
+        micro.targets,
+        temperature,
+        entropy_gradient=entropy_gradient,
+    )
+
+
+def by_answer(micro: MicroBatch, logprobs: NDArray[Any]) -> dict[int, NDArray[Any]]:
+    """Values of the tokens, [n], cut into answers by their index in the batch."""
     ends = np.cumsum(micro.lengths.cpu().numpy())[:-1]
     return dict(zip(micro.index, np.split(logprobs, ends), strict=True))
 
@@ -96,8 +131,11 @@ class TorchLearner:
 
     def update(self, batch: Batch, objective: Objective) -> Update:
         """`passes` optimizer steps on one batch. Raises `RunError` if a gradient is not finite."""
-        done = [self._step(batch, objective) for _ in range(self.options.passes)]
-        first, last = done[0][0], done[-1][0]
+        first, norm = self._step(batch, objective)
+        last = first
+        again = batch.with_first(first.pieces)  # what the first pass saw is what a later one leaves
+        for _ in range(self.options.passes - 1):
+            last, norm = self._step(again, objective)
         metrics = {
             "loss": last.loss,
             "extent/tokens": batch.extent.tokens,
@@ -105,13 +143,9 @@ class TorchLearner:
             "extent/max_tokens": batch.extent.max_tokens,
             "micro_batches": first.micro_batches,
             "passes": self.options.passes,
-            "grad_norm": done[-1][1],
+            "grad_norm": norm,
             "learning_rate": self._rate(self.updates - 1),
-            "entropy": float(first.entropy.mean()),
-            **diagnostics.gap_metrics(first.logprobs, first.old_logprobs),
-            **diagnostics.ratio_metrics(last.log_ratio),
-            **diagnostics.clip_metrics(last.clipped, last.advantages),
-            **diagnostics.kl_metrics(last.log_ratio),
+            **_measured(first, last, objective),
         }
         return Update(metrics, first.pieces)
 
@@ -121,8 +155,8 @@ class TorchLearner:
 
     def _step(self, batch: Batch, objective: Objective) -> tuple[_Pass, float]:
         self.optimizer.zero_grad(set_to_none=True)
-        seen = self._backward(batch, objective)
-        if not np.isfinite(seen.log_ratio).all():
+        done = self._backward(batch, objective)
+        if not np.isfinite([done.seen["log_ratio"], done.seen["old"]]).all():
             raise RunError(
                 f"a log-probability of update {self.updates + 1} is not finite, in the learner or "
                 "in what the sampler recorded. Use --policy.dtype float32, or a sound model."
@@ -140,12 +174,13 @@ class TorchLearner:
             group["lr"] = self._rate(self.updates)
         self.optimizer.step()
         self.updates += 1
-        return seen, float(norm)
+        return done, float(norm)
 
     def _backward(self, batch: Batch, objective: Objective) -> _Pass:
         """Gradients of the whole batch, added up over its micro-batches."""
-        rows: list[tuple[Any, ...]] = []
+        rows: list[dict[str, NDArray[Any]]] = []
         pieces: dict[int, NDArray[np.float32]] = {}
+        loss = 0.0
         for micro in lay_out(
             batch,
             self.options.micro_batch_tokens,
@@ -153,26 +188,14 @@ class TorchLearner:
             device=self.policy.device,
             can_share=self.policy.is_plain_causal,
         ):
-            logprobs, entropy = self.policy.logprobs(
-                micro.input_ids,
-                micro.positions,
-                micro.mask,
-                (micro.row, micro.column),
-                micro.targets,
-                batch.temperature,
-            )
-            scored = objective.score(micro.tokens(logprobs), batch.extent)
+            logprobs, entropy = ask(self.policy, micro, batch.temperature, objective.entropy != 0)
+            tokens = micro.tokens(logprobs, entropy)
+            scored = objective.score(tokens, batch.extent)
             scored.loss.backward()
-            values = (scored.loss, logprobs, micro.old_logprobs, scored.log_ratio, entropy)
-            row = [v.detach().cpu().numpy() for v in (*values, micro.advantages, scored.clipped)]
-            pieces.update(_by_answer(micro, row[1]))
-            rows.append(tuple(row))
-        loss, *tokens = zip(*rows, strict=True)
-        *wide, clipped = map(np.concatenate, tokens)
-        logprobs, old, log_ratio, entropy, credit = (part.astype(np.float64) for part in wide)
-        return _Pass(
-            float(sum(loss)), logprobs, old, log_ratio, entropy, credit, clipped, pieces, len(rows)
-        )
+            loss += float(scored.loss.detach())
+            rows.append(_seen(tokens, scored))
+            pieces.update(by_answer(micro, logprobs.detach().cpu().numpy()))
+        return _Pass(loss, _joined(rows), pieces, len(rows))
 
     def state(self) -> tuple[dict[str, torch.Tensor], dict[str, int]]:
         """Optimizer moments by parameter name, and the counts, for a checkpoint."""
@@ -193,6 +216,28 @@ class TorchLearner:
         full = self.optimizer.state_dict()
         self.optimizer.load_state_dict({**full, "state": state})
         self.updates = int(counts["updates"])
+
+
+def _measured(first: _Pass, last: _Pass, objective: Objective) -> dict[str, float]:
+    """Diagnostics of the first pass (where the policy stood) and of the last (how far it went)."""
+    before, after = first.seen, last.seen
+    metrics = {
+        **diagnostics.entropy_metrics(before["entropy"], before["position"]),
+        **diagnostics.gap_metrics(before["logprobs"], before["old"]),
+        **diagnostics.ratio_metrics(after["log_ratio"]),
+        **diagnostics.clip_metrics(after["clipped"], after["advantages"]),
+        **diagnostics.kl_metrics(after["logprobs"] - after["old"]),
+    }
+    if "reference" in before:
+        metrics |= diagnostics.reference_metrics(before["reference"] - before["logprobs"])
+    if objective.entropy != 0:
+        metrics["entropy/coefficient"] = objective.entropy
+    if objective.correction is not None:
+        gap = before["logprobs"] - before["old"]
+        if objective.correction.sequence:  # one weight an answer, whose tokens stand together
+            gap = np.add.reduceat(gap, np.flatnonzero(before["position"] == 0))
+        metrics |= diagnostics.correction_metrics(gap, objective.correction.cap)
+    return metrics
 
 
 def _checkpoint_activations(model: Any) -> None:

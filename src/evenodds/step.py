@@ -12,27 +12,34 @@ from evenodds.curricula import Curriculum
 from evenodds.domain import Group, Limits
 from evenodds.judge import Judge
 from evenodds.learner import Learner, Update
-from evenodds.objectives import Objective
+from evenodds.objectives import EntropyBonus, Objective, shaped
+from evenodds.reference import Reference
 from evenodds.sampling import Sampler
 
 
 @dataclass(frozen=True)
 class Tools:
-    """The three effects of a step."""
+    """The effects of a step. reference: asked only by objectives that want a KL."""
 
     sampler: Sampler
     judge: Judge
     learner: Learner
+    reference: Reference | None = None
 
 
 @dataclass(frozen=True)
 class StepConfig:
-    """groups × group_size answers a step, drawn within `limits`, learned from by `objective`."""
+    """groups × group_size answers a step, drawn within `limits`, learned from by `objective`.
+
+    rounds: times that problems are proposed and answered in a step at most. Where the objective
+    refills, later rounds replace groups that agreed.
+    """
 
     groups: int
     group_size: int
     limits: Limits
     objective: Objective
+    rounds: int = 1
 
 
 @dataclass(frozen=True)
@@ -40,7 +47,8 @@ class State:
     """All that a resumed run needs beside weights and optimizer.
 
     Randomness is a function of (seed, step), so there is no generator to save: what a step draws
-    depends on nothing but these two numbers.
+    depends on nothing but these two numbers. bonus: what a nat of entropy is paid, where that
+    follows the entropy; without one the objective's own coefficient stays.
     """
 
     curriculum: Curriculum
@@ -48,16 +56,16 @@ class State:
     step: int = 0
     version: int = 0
     tokens: int = 0
+    bonus: EntropyBonus | None = None
 
-    @property
-    def rng(self) -> np.random.Generator:
-        """Fresh for every step: what is proposed."""
-        return np.random.default_rng([self.seed, self.step, 0])
+    def rng(self, turn: int = 0) -> np.random.Generator:
+        """Fresh for every step and round: what is proposed."""
+        return np.random.default_rng([self.seed, self.step, 2 * turn])
 
-    @property
-    def sampling_seed(self) -> int:
-        """Fresh for every step: what is drawn."""
-        return int(np.random.SeedSequence([self.seed, self.step, 1]).generate_state(1)[0])
+    def sampling_seed(self, turn: int = 0) -> int:
+        """Fresh for every step and round: what is drawn."""
+        entropy = np.random.SeedSequence([self.seed, self.step, 2 * turn + 1])
+        return int(entropy.generate_state(1)[0])
 
     def observed(self, groups: list[Group]) -> State:
         drawn = sum(rollout.ids.size for group in groups for rollout in group.rollouts)
@@ -68,35 +76,58 @@ class State:
             tokens=self.tokens + drawn,
         )
 
-    def updated(self) -> State:
-        return replace(self, version=self.version + 1)
+    def updated(self, update: Update) -> State:
+        bonus = self.bonus and self.bonus.observe(update.metrics["entropy"])
+        return replace(self, version=self.version + 1, bonus=bonus)
 
 
 @dataclass(frozen=True)
 class StepReport:
-    """What a step did: its groups, and the update unless every group agreed."""
+    """What a step did: its groups, and the update unless there was nothing to learn from.
+
+    objective: the one that was used. rounds: of sampling.
+    """
 
     groups: list[Group]
+    objective: Objective
+    rounds: int = 1
     update: Update | None = None
     skipped: str = ""
 
 
 def train_step(state: State, tools: Tools, config: StepConfig) -> tuple[State, StepReport]:
     """One policy update."""
-    problems = state.curriculum.propose(config.groups, state.rng)
-    prompts = [problem.prompt for problem in problems]
-    rollouts = tools.sampler.sample(prompts, config.group_size, config.limits, state.sampling_seed)
-    verdicts = tools.judge.judge(problems, rollouts)
-    groups = [Group(*row) for row in zip(problems, rollouts, verdicts, strict=True)]
+    objective = state.bonus.applied(config.objective) if state.bonus else config.objective
+    groups, rounds = answered(state, tools, config)
     state = state.observed(groups)
-    useful = [group for group in groups if group.is_informative]
-    batch = collate(useful, config.objective)
+    if objective.needs_reference and tools.reference is not None:
+        groups = tools.reference.annotate(groups)
+    groups = [shaped(group, objective) for group in groups]
+    batch = collate(groups, objective)
     if not batch.prompts:
-        return state, StepReport(groups, skipped=nothing_because(groups))
-    update = tools.learner.update(batch, config.objective)
-    state = state.updated()
+        skipped = nothing_because(groups)
+        return state, StepReport(groups, objective, rounds, skipped=skipped)
+    update = tools.learner.update(batch, objective)
+    state = state.updated(update)
     tools.sampler.load(tools.learner.weights(), state.version)
-    return state, StepReport(groups, update)
+    return state, StepReport(groups, objective, rounds, update)
+
+
+def answered(state: State, tools: Tools, config: StepConfig) -> tuple[list[Group], int]:
+    """Judged answers, and how many rounds it took: one, or more where groups are refilled."""
+    groups: list[Group] = []
+    refills = config.objective.zero_signal == "refill"
+    for turn in range(config.rounds if refills else 1):
+        missing = config.groups - sum(group.is_informative for group in groups)
+        if not missing:
+            return groups, turn
+        problems = state.curriculum.propose(missing, state.rng(turn))
+        prompts = [problem.prompt for problem in problems]
+        seed = state.sampling_seed(turn)
+        rollouts = tools.sampler.sample(prompts, config.group_size, config.limits, seed)
+        verdicts = tools.judge.judge(problems, rollouts)
+        groups += [Group(*row) for row in zip(problems, rollouts, verdicts, strict=True)]
+    return groups, config.rounds if refills else 1
 
 
 def nothing_because(groups: list[Group]) -> str:
@@ -112,16 +143,8 @@ def nothing_because(groups: list[Group]) -> str:
 
 
 def learner_logprobs(report: StepReport) -> dict[tuple[int, int], Any]:
-    """(group, answer) -> the learner's first-pass log-probabilities of that answer's tokens.
-
-    The learner counts rollouts over the informative groups only; here they are found again.
-    """
+    """(group, answer) -> the learner's first-pass log-probabilities of that answer's tokens."""
     if report.update is None:
         return {}
-    places = [
-        (g, a)
-        for g, group in enumerate(report.groups)
-        if group.is_informative
-        for a in range(len(group.rollouts))
-    ]
+    places = [(g, a) for g, group in enumerate(report.groups) for a in range(len(group.rollouts))]
     return {places[index]: values for index, values in report.update.logprobs.items()}

@@ -32,7 +32,7 @@ def with_broken(group: Group, *places: int) -> Group:
 def metrics_of(*groups: Group) -> dict:
     before = State(make_curriculum("ladder", TASK))
     after = before.observed([*groups])
-    return step_metrics(before, after, StepReport([*groups], skipped="nothing"))
+    return step_metrics(before, after, StepReport([*groups], RECIPES["dr_grpo"], skipped="nothing"))
 
 
 def test_a_group_is_what_its_judged_answers_are() -> None:
@@ -53,8 +53,8 @@ def test_what_the_curriculum_believes_of_a_level_is_written() -> None:
 
 
 def rows_of(group: Group, logprobs: dict) -> list[dict]:
-    report = StepReport([group], Update({}, logprobs))
-    return rollout_rows(1, report, RECIPES["dr_grpo"], "number", ["1*2="])
+    report = StepReport([group], RECIPES["dr_grpo"], update=Update({}, logprobs))
+    return rollout_rows(1, report, "number", ["1*2="])
 
 
 def test_the_ratio_is_that_of_the_first_pass() -> None:

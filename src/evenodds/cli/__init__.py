@@ -23,7 +23,8 @@ COMMANDS: dict[str, str] = {
     "export": "a run's model as a plain folder, adapter merged",
     "list": "tasks, verifiers, objectives, curricula, runs",
     "init": "a commented config and a task of your own to start from",
-    "lab": "make the bundled model again: lab pretrain-abacus",
+    "explain": "what a config will do, before it runs",
+    "lab": "the theory checked: oracle, finite, toy, pretrain-abacus",
 }
 
 UNWRITABLE = (errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG)

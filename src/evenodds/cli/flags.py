@@ -10,6 +10,7 @@ from typing import Any, NoReturn, get_args, get_origin
 
 from evenodds.errors import UsageError, nearest
 from evenodds.run.config import Config, Data, fields, make_config, merge, read_toml
+from evenodds.run.settings import choices_of
 
 SHORT = {
     "name": "run.name",
@@ -61,9 +62,9 @@ def _shown(default: Any) -> str:
 
 
 def _metavar(annotation: Any) -> str:
+    if choices := choices_of(annotation):
+        return "|".join(choices)
     names = [kind for kind in get_args(annotation) if kind is not type(None)]
-    if names and all(isinstance(name, str) for name in names):
-        return "|".join(names)
     if names and get_origin(names[0]) is tuple:
         return "0,1,2"
     kind = names[0] if names and annotation not in (str, int, float, bool) else annotation
@@ -123,19 +124,30 @@ def given(found: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+OWN = {  # settings that may name a file, by section
+    "task": ("data", "verifier"),
+    "objective": ("recipe", "credit", "ratio", "surrogate", "reduce", "correction"),
+}
+
+
 def relative_to(base: Path, data: Data) -> Data:
     """Files that a config names are found beside it."""
-    task = dict(data.get("task") or {}) if isinstance(data.get("task"), dict) else None
-    if not task:
-        return data
-    for key in ("data", "verifier"):
-        value = task.get(key)
-        file = str(value).split(":")[0]
-        if isinstance(value, str) and file.endswith((".py", ".jsonl", ".parquet")):
-            here = base / file
-            if not Path(file).is_absolute() and here.exists():
-                task[key] = str(here) + value[len(file) :]
-    return {**data, "task": task}
+    changed = dict(data)
+    for section, keys in OWN.items():
+        values = data.get(section)
+        if isinstance(values, dict):
+            found = {key: _beside(base, values[key]) for key in keys if key in values}
+            changed[section] = {**values, **found}
+    return changed
+
+
+def _beside(base: Path, value: Any) -> Any:
+    """`file.py:name` or `file.jsonl` as seen from the folder that it stands in."""
+    file = str(value).split(":")[0]
+    if not isinstance(value, str) or not file.endswith((".py", ".jsonl", ".parquet")):
+        return value
+    here = base / file
+    return value if Path(file).is_absolute() or not here.exists() else f"{here}{value[len(file) :]}"
 
 
 def config_of(path: str | None, over: dict[str, Any]) -> Config:

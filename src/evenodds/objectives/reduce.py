@@ -33,8 +33,17 @@ def per_token(tokens: Tokens, extent: Extent) -> Float[Tensor, " n"]:
     return torch.full_like(tokens.advantages, 1.0 / extent.tokens)
 
 
+def per_sequence(tokens: Tokens, extent: Extent) -> Float[Tensor, " n"]:
+    """1 / answers for each answer, spread over its tokens. GSPO, arXiv 2507.18071 eq. 5.
+
+    For a ratio that all tokens of an answer share; with token ratios it is `per_answer`.
+    """
+    return per_answer(tokens, extent)
+
+
 REDUCTIONS: dict[str, Reduce] = {
     "per_answer": per_answer,
     "per_budget": per_budget,
     "per_token": per_token,
+    "per_sequence": per_sequence,
 }

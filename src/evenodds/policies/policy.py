@@ -6,7 +6,8 @@ go through the output head a chunk at a time, forward and backward.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import copy
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,28 +52,36 @@ class Head:
 
 
 def _chunk(
-    hidden: Float[Tensor, "n h"], head: Head, targets: Int[Tensor, " n"], temperature: float
+    hidden: Float[Tensor, "n h"],
+    head: Head,
+    targets: Int[Tensor, " n"],
+    temperature: float,
+    entropy_gradient: bool,
 ) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
     logprobs = (head(hidden) / temperature).log_softmax(-1)
-    with torch.no_grad():
+    with torch.set_grad_enabled(entropy_gradient and torch.is_grad_enabled()):
         entropy = -(logprobs.exp() * logprobs).sum(-1)
     return logprobs.gather(-1, targets[:, None])[:, 0], entropy
 
 
 def token_logprobs(
-    hidden: Float[Tensor, "n h"], head: Head, targets: Int[Tensor, " n"], temperature: float
+    hidden: Float[Tensor, "n h"],
+    head: Head,
+    targets: Int[Tensor, " n"],
+    temperature: float,
+    entropy_gradient: bool = False,
 ) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
     """log pi(target) and the entropy of each token's distribution, both at `temperature`.
 
-    The entropy carries no gradient. Where more than one chunk is needed each is computed again in
-    the backward pass instead of being kept.
+    The entropy carries a gradient only where it is asked for. Where more than one chunk is needed
+    each is computed again in the backward pass instead of being kept.
     """
     vocabulary = getattr(head.linear, "out_features", None) or 1
     size = max(1, CHUNK_VALUES // vocabulary)
     if len(targets) <= size:
-        return _chunk(hidden, head, targets, temperature)
+        return _chunk(hidden, head, targets, temperature, entropy_gradient)
     parts = [
-        checkpoint(_chunk, h, head, t, temperature, use_reentrant=False)
+        checkpoint(_chunk, h, head, t, temperature, entropy_gradient, use_reentrant=False)
         for h, t in zip(hidden.split(size), targets.split(size), strict=True)
     ]
     logprobs, entropy = zip(*parts, strict=True)
@@ -129,12 +138,25 @@ class Policy:
         at: tuple[Int[Tensor, " n"], Int[Tensor, " n"]],
         targets: Int[Tensor, " n"],
         temperature: float,
+        entropy_gradient: bool = False,
     ) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
         """log pi and entropy of `targets`, predicted by the hidden states at (row, column)."""
         output = self.backbone(
             input_ids=input_ids, position_ids=positions, attention_mask=mask, use_cache=False
         )
-        return token_logprobs(output.last_hidden_state[at], self.head, targets, temperature)
+        hidden = output.last_hidden_state[at]
+        return token_logprobs(hidden, self.head, targets, temperature, entropy_gradient)
+
+    def frozen(self) -> Policy:
+        """The policy as it is now, for good. What is trained is copied; a frozen base is shared.
+
+        With LoRA this is a copy of the starting adapter: "adapter off" would be another policy
+        where the adapter had learned before.
+        """
+        kept = [p for p in self.model.parameters() if not p.requires_grad]
+        shared: dict[int, Any] = {id(tensor): tensor for tensor in (*kept, *self.model.buffers())}
+        twin = copy.deepcopy(self.model, shared)
+        return replace(self, model=twin.requires_grad_(False).eval(), peft=None)
 
     def save(self, folder: Path) -> None:
         """An ordinary Hugging Face (or PEFT) folder that transformers and vLLM load, with a card

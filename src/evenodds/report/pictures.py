@@ -136,6 +136,7 @@ def training_pictures(run: RunRecord) -> list[Picture]:
         _solve_rate(run),
         _informative(run),
         _entropy(run),
+        *([_kl(run)] if of_metric(run.metrics, "kl") else []),
         *ratio,
         _length(run),
     ]
@@ -232,6 +233,18 @@ def _entropy(run: RunRecord) -> Picture:
         svg,
         "How undecided the model is about its next token. It falls as the "
         "model grows surer; a plunge to zero means that it stopped exploring.",
+    )
+
+
+def _kl(run: RunRecord) -> Picture:
+    title = "Distance from the start (KL)"
+    line = Line(of_metric(run.metrics, "kl"), smooth=True)
+    svg = line_plot(title, [line], Axes("nats a token", least=0.01, from_zero=True))
+    return Picture(
+        title,
+        svg,
+        "KL of the policy to the one that training started from, the estimator k3 on the sampled "
+        "tokens. A steady rise is learning; a sudden one is a policy that ran away.",
     )
 
 

@@ -20,7 +20,7 @@ OWN_TASK = "own"  # of runs from Python: `evenodds.train(problems, grade)`
 if TYPE_CHECKING:
     from evenodds.evaluation import EvaluationSettings
     from evenodds.learner import LearnerOptions
-    from evenodds.objectives import Objective
+    from evenodds.objectives import EntropyBonus, Objective
     from evenodds.policies import Policy
     from evenodds.policies.load import PolicyOptions
 
@@ -121,19 +121,23 @@ def curriculum_of(config: Config, task: Task) -> Curriculum:
 
 
 def objective_of(config: Config) -> Objective:
+    """The objective as it starts: with the entropy coefficient of the first update."""
     from evenodds.objectives import make_objective
 
+    settings = config.objective.model_dump()
+    for name in ("entropy_target", "entropy_step"):
+        settings.pop(name)
+    objective = make_objective(**settings)
+    bonus_of(config, objective)  # whose mistakes are to be found as early
+    return objective
+
+
+def bonus_of(config: Config, objective: Objective) -> EntropyBonus | None:
+    """What moves the entropy coefficient, starting at the objective's; None where it is fixed."""
+    from evenodds.objectives.coefficient import make_bonus
+
     section = config.objective
-    return make_objective(
-        section.recipe,
-        credit=section.credit,
-        ratio=section.ratio,
-        surrogate=section.surrogate,
-        reduce=section.reduce,
-        clip_low=section.clip_low,
-        clip_high=section.clip_high,
-        mask_truncated=section.mask_truncated,
-    )
+    return make_bonus(objective.entropy, section.entropy_target, section.entropy_step)
 
 
 def policy_options(config: Config) -> PolicyOptions:

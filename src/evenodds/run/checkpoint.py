@@ -12,6 +12,7 @@ from safetensors.torch import load_file, save_file
 from evenodds.curricula import load_curriculum
 from evenodds.errors import RunError
 from evenodds.learner import TorchLearner
+from evenodds.objectives import EntropyBonus
 from evenodds.policies import Policy
 from evenodds.run import durable
 from evenodds.step import State
@@ -44,6 +45,7 @@ def save(
                 "step": state.step,
                 "version": state.version,
                 "tokens": state.tokens,
+                "bonus": state.bonus and state.bonus.to_dict(),
             },
             "learner": counts,
             "elapsed": progress.elapsed,
@@ -64,7 +66,9 @@ def load(folder: Path, task: Task, learner: TorchLearner, policy: Policy) -> tup
     curriculum = load_curriculum(saved.pop("curriculum"), task)
     _load_weights(policy, folder / "policy")
     learner.restore(load_file(folder / "optimizer.safetensors"), record["learner"])
-    state = State(curriculum=curriculum, **saved)
+    bonus = saved.pop("bonus", None)
+    bonus = bonus and EntropyBonus.from_dict(bonus)
+    state = State(curriculum=curriculum, bonus=bonus, **saved)
     return state, Progress(record["elapsed"], record["metrics_length"])
 
 

@@ -9,205 +9,29 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
-from pydantic_core import PydanticCustomError
+from pydantic import ValidationError
 
 from evenodds.errors import UsageError, nearest
 from evenodds.places import BUNDLED
+from evenodds.run.settings import (
+    STEPS,
+    CurriculumSection,
+    EvaluationSection,
+    LearnerSection,
+    ObjectiveSection,
+    PolicySection,
+    RunSection,
+    SamplingSection,
+    Section,
+    TaskSection,
+    choices_of,
+)
 
 Data = dict[str, Any]
 
-STEPS = 200
 DEMO = {"steps": 150, "max_time": 115.0}  # two minutes with all that is around it
-
-
-class Section(BaseModel):
-    """Frozen, and closed: a key that is not declared is an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-    @field_validator("*", mode="before")
-    @classmethod
-    def _no_mixture(cls, value: Any, info: ValidationInfo) -> Any:
-        """true is not the number 1, and the number 1 is not true; the texts of flags may be."""
-        kinds = _kinds(cls.model_fields[info.field_name or ""].annotation)
-        items: list[Any] = [*value] if isinstance(value, list | tuple) else [value]
-        if {int, float} & kinds and any(isinstance(item, bool) for item in items):
-            raise PydanticCustomError("kind", "a whole number" if int in kinds else "a number")
-        if bool in kinds and isinstance(value, int | float) and not isinstance(value, bool):
-            raise PydanticCustomError("kind", "true or false")
-        return value
-
-
-def _kinds(annotation: Any) -> set[Any]:
-    """The plain types in an annotation: `tuple[int, ...] | None` -> {int, NoneType, ...}."""
-    parts = get_args(annotation)
-    return {annotation} if not parts else {kind for part in parts for kind in _kinds(part)}
-
-
-class RunSection(Section):
-    """How long, from which seed, and where it is written."""
-
-    name: str | None = Field(
-        None,
-        min_length=1,
-        description="name of the run folder; one is made if not given",
-        examples=["my-run"],
-    )
-    root: str = Field("runs", min_length=1, description="folder that holds the runs")
-    seed: int = Field(0, ge=0, description="what is drawn and proposed follows from it")
-    steps: int | None = Field(
-        None, ge=1, description="steps at most; see max_time", examples=[STEPS]
-    )
-    max_time: float | None = Field(
-        None,
-        ge=1,
-        examples=[600.0],
-        description="seconds for everything, evaluations included; "
-        "where neither is given: 200 steps; for abacus 150 within 115 s",
-    )
-    save_every: int = Field(20, ge=1, description="steps between checkpoints")
-    keep: int = Field(2, ge=1, description="checkpoints that are kept")
-
-
-class PolicySection(Section):
-    """The model that learns."""
-
-    name: str = Field("abacus", description="'abacus' (bundled), a model folder, or a hub name")
-    adapter: Literal["auto", "none", "lora"] = Field(
-        "auto", description="auto: LoRA above 20 M parameters, else all weights"
-    )
-    rank: int = Field(16, ge=1, le=4096, description="LoRA rank")
-    alpha: int = Field(32, ge=1, description="LoRA alpha")
-    dtype: Literal["auto", "float32", "bfloat16"] = Field(
-        "auto", description="auto: bfloat16 for large models where the hardware computes it"
-    )
-    device: str = Field("auto", description="auto, cpu, cuda or mps")
-
-
-class TaskSection(Section):
-    """What is to be learned: problems, their answers, and who judges."""
-
-    name: str = Field(
-        "multiplication", description="see `evenodds list tasks`; 'data' reads a file"
-    )
-    data: str | None = Field(
-        None,
-        description="JSONL or parquet file with prompts and answers",
-        examples=["problems.jsonl"],
-    )
-    prompt: str | None = Field(
-        None, description="column of the prompt in that file", examples=["prompt"]
-    )
-    answer: str | None = Field(
-        None, description="column of the right answer in that file", examples=["answer"]
-    )
-    level: str | None = Field(
-        None, description="column of the difficulty in that file", examples=["level"]
-    )
-    verifier: str | None = Field(
-        None,
-        description="see `evenodds list verifiers`, or file.py:function of your own",
-        examples=["number"],
-    )
-    style: Literal["auto", "bare", "few_shot", "chat"] = Field(
-        "auto", description="how a problem is put: bare, with worked examples, or as a chat"
-    )
-    shots: int = Field(4, ge=0, le=1000, description="worked examples before a few_shot problem")
-    held_out: int = Field(
-        100, ge=1, le=10_000, description="held-out problems of a level, where it has enough"
-    )
-
-
-class SamplingSection(Section):
-    """How answers are drawn while learning."""
-
-    groups: int = Field(16, ge=1, le=100_000, description="problems a step")
-    group_size: int = Field(16, ge=2, le=10_000, description="answers to each")
-    max_tokens: int = Field(96, ge=1, le=1_000_000, description="budget of one answer")
-    temperature: float = Field(1.0, ge=0.01, le=100, description="of the sampled distribution")
-    max_rows: int = Field(256, ge=1, description="answers decoded at the same time")
-
-
-class ObjectiveSection(Section):
-    """What is maximised: a recipe, and any of its axes changed by name."""
-
-    recipe: str = Field("dr_grpo", description="see `evenodds list objectives`")
-    credit: str | None = Field(
-        None, description="rewards to advantages, instead of the recipe's", examples=["centered"]
-    )
-    ratio: str | None = Field(
-        None, description="ratio level, instead of the recipe's", examples=["token"]
-    )
-    surrogate: str | None = Field(None, description="clip or reinforce", examples=["clip"])
-    reduce: str | None = Field(
-        None, description="per_answer, per_budget or per_token", examples=["per_budget"]
-    )
-    clip_low: float | None = Field(None, ge=0, lt=1, description="epsilon below 1", examples=[0.2])
-    clip_high: float | None = Field(
-        None, ge=0, le=1e6, description="epsilon above 1", examples=[0.28]
-    )
-    mask_truncated: bool = Field(
-        True, description="leave answers cut by the budget out of the loss"
-    )
-
-
-class CurriculumSection(Section):
-    """Which problems come next."""
-
-    kind: Literal["ladder", "uniform", "fixed"] = Field("ladder", description="who chooses levels")
-    target: float = Field(0.5, gt=0, lt=1, description="solve rate that the ladder holds")
-    gain: float = Field(0.5, gt=0, description="largest move of the ladder, in levels a step")
-    sharpness: float = Field(2.0, gt=0, description="how soon that move saturates")
-    start: float | None = Field(
-        None,
-        ge=0,
-        description="first difficulty; default: where the base's solve rate is target",
-        examples=[0.0],
-    )
-    review: float = Field(0.2, ge=0, le=0.9, description="share of problems from easier levels")
-    levels: tuple[int, ...] | None = Field(
-        None, min_length=1, description="the levels of 'fixed', from 0", examples=[[0]]
-    )
-
-
-class LearnerSection(Section):
-    """How the policy is changed."""
-
-    learning_rate: float | None = Field(
-        None,
-        gt=0,
-        le=10,
-        description="default: LoRA 2e-4; all weights 5e-4 up to 20 M, else 1e-5",
-        examples=[5e-4],
-    )
-    warmup_steps: int = Field(5, ge=0, description="updates until the full learning rate")
-    beta1: float = Field(0.9, ge=0, lt=1, description="AdamW")
-    beta2: float = Field(0.98, ge=0, lt=1, description="AdamW")
-    weight_decay: float = Field(0.0, ge=0, le=10, description="AdamW")
-    max_grad_norm: float = Field(1.0, gt=0, description="gradients are clipped to this norm")
-    micro_batch_tokens: int | None = Field(
-        None,
-        ge=1,
-        description="tokens of one forward pass; default: 2048 on a CPU, 8192 on a GPU",
-        examples=[2048],
-    )
-    passes: int = Field(1, ge=1, description="optimizer steps on each batch of answers")
-    gradient_checkpointing: bool = Field(False, description="less memory for more time")
-
-
-class EvaluationSection(Section):
-    """What is measured before and after, on held-out problems."""
-
-    samples: int = Field(8, ge=1, le=10_000, description="answers sampled for each problem")
-    problems: int = Field(40, ge=1, le=100_000, description="held-out problems of a level")
-    levels: tuple[int, ...] | None = Field(
-        None, min_length=1, description="levels, from 0; default: all", examples=[[0]]
-    )
-    greedy: bool = Field(True, description="one greedy answer to each problem as well")
-    seed: int = Field(1234, ge=0, description="the same before and after, never used in training")
 
 
 class Config(Section):
@@ -368,5 +192,5 @@ def to_toml(config: Config, comments: bool = False) -> str:
 
 def _note(info: Any) -> str:
     """What a setting is for, after its choices where it has a few."""
-    choices = [kind for kind in get_args(info.annotation) if isinstance(kind, str)]
+    choices = choices_of(info.annotation)
     return f"{' | '.join(choices)}: {info.description}" if choices else str(info.description)

@@ -143,6 +143,10 @@ class RunFolder:
         return self.passports / "data.json"
 
     @property
+    def objective(self) -> Path:
+        return self.passports / "objective.json"
+
+    @property
     def checker(self) -> Path:
         """The passport of the verifier."""
         return self.passports / "checker.json"

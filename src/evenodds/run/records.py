@@ -61,6 +61,13 @@ def _rewards(groups: list[Group]) -> dict[str, float]:
     }
 
 
+def _parts(groups: list[Group]) -> dict[str, float]:
+    """The mean of each summand of the reward, over the judged answers."""
+    judged = [v for group in groups for v in group.verdicts if v.is_judged]
+    names = sorted({name for verdict in judged for name in verdict.parts})
+    return {f"reward/{n}": float(np.mean([v.parts.get(n, 0.0) for v in judged])) for n in names}
+
+
 def _completions(groups: list[Group]) -> dict[str, float]:
     rollouts = [rollout for group in groups for rollout in group.rollouts]
     lengths = np.array([rollout.ids.size for rollout in rollouts])
@@ -103,6 +110,9 @@ def step_metrics(before: State, after: State, report: StepReport) -> dict[str, A
         "step": after.step,
         "policy_version": after.version,
         **_rewards(groups),
+        **_parts(groups),
+        "groups/drawn": len(groups),
+        "groups/rounds": report.rounds,
         "solve_rate": after.curriculum.metrics().get("solve_rate", every),
         "solve_rate/all": every,
         "difficulty": proposed.get("difficulty"),
@@ -120,17 +130,21 @@ def step_metrics(before: State, after: State, report: StepReport) -> dict[str, A
     return {name: value for name, value in metrics.items() if value is not None}
 
 
-def _why(group: Group, place: int, objective: Objective) -> str:
-    """Why a rollout is not in the loss; empty where it is."""
+def _why(group: Group, place: int, objective: Objective, signal: bool) -> str:
+    """Why a rollout is not in the loss; empty where it is. signal: its group has advantages."""
     if not group.judged[place]:
         return "could not be judged"
     if not group.rollouts[place].ids.size:
         return "it has no tokens"
-    if not group.is_informative:
+    if not signal:
         return "its group agreed"
     if objective.mask_truncated and group.rollouts[place].is_truncated:
         return "cut by the budget"
     return ""
+
+
+def _listed(values: NDArray[Any] | None) -> list[float] | None:
+    return None if values is None else values.tolist()
 
 
 def _first_pass(learned: Values | None, rollout: Rollout) -> dict[str, list[float] | None]:
@@ -142,18 +156,22 @@ def _first_pass(learned: Values | None, rollout: Rollout) -> dict[str, list[floa
 
 
 def rollout_rows(
-    step: int, report: StepReport, objective: Objective, verifier: str, prompts: list[str]
+    step: int, report: StepReport, verifier: str, prompts: list[str]
 ) -> list[dict[str, Any]]:
     """One row a rollout: enough to recompute the loss, and to say why it was paid.
 
     prompts: the text that each group's prompt was rendered to.
     """
     learned = learner_logprobs(report)
+    objective = report.objective
     rows: list[dict[str, Any]] = []
-    for g, group in enumerate(report.groups):
-        credit = advantages(group, objective)
+    credits = advantages(report.groups, objective)
+    for g, (group, credit) in enumerate(zip(report.groups, credits, strict=True)):
+        signal = bool(credit.any()) or objective.zero_signal == "keep"
         for a, (rollout, verdict) in enumerate(zip(group.rollouts, group.verdicts, strict=True)):
-            why = _why(group, a, objective)
+            why = _why(group, a, objective, signal)
+            if not why and (g, a) not in learned:
+                why = "its step had nothing to learn from"
             rows.append(
                 {
                     "step": step,
@@ -168,6 +186,7 @@ def rollout_rows(
                     "completion": rollout.text,
                     "completion_ids": rollout.ids.tolist(),
                     "logprobs": rollout.logprobs.tolist(),
+                    "reference_logprobs": _listed(rollout.reference_logprobs),
                     **_first_pass(learned.get((g, a)), rollout),
                     "policy_version": rollout.version,
                     "temperature": rollout.limits.temperature,

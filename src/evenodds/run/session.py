@@ -17,10 +17,12 @@ from evenodds.learner import TorchLearner
 from evenodds.machine import peak_memory_mb
 from evenodds.objectives import Objective
 from evenodds.policies import Policy
+from evenodds.reference import TorchReference
 from evenodds.report.terminal import Sample, View
 from evenodds.run import checkpoint, durable
 from evenodds.run.build import (
     Plan,
+    bonus_of,
     evaluation_settings,
     learner_options,
     limits_of,
@@ -61,17 +63,26 @@ class Session:
         self.writer = RunWriter(self.folder)
         self.learner = TorchLearner(self.policy, learner_options(config, self.policy))
         self.judge = InlineJudge(self.plan.task.verifier)
-        self.tools = timed(Tools(self.sampler, self.judge, self.learner), self.watch)
+        tools = Tools(self.sampler, self.judge, self.learner, self.reference())
+        self.tools = timed(tools, self.watch)
         self.step_config = StepConfig(
             groups=config.sampling.groups,
             group_size=config.sampling.group_size,
             limits=limits_of(config, self.plan.task),
             objective=self.objective,
+            rounds=config.sampling.rounds,
         )
+
+    def reference(self) -> TorchReference | None:
+        """The policy as it is before anything is learned or restored, where the objective asks."""
+        if not self.objective.needs_reference:
+            return None
+        return TorchReference(self.policy, self.learner.options.micro_batch_tokens)
 
     def first_state(self, base: Mapping[str, Any]) -> State:
         config = self.plan.config
-        return State(started(self.plan.curriculum, config, base), seed=config.run.seed)
+        curriculum = started(self.plan.curriculum, config, base)
+        return State(curriculum, seed=config.run.seed, bonus=bonus_of(config, self.objective))
 
     def restore(self, base: Mapping[str, Any]) -> State:
         """The state of the newest sound checkpoint, or the first state where there is none."""
@@ -172,9 +183,7 @@ class Session:
         """Write the step's metrics and rollouts, and show it."""
         prompts = [self.policy.codec.render(group.problem.prompt) for group in report.groups]
         with self.watch.measure("write"):
-            rows = rollout_rows(
-                state.step, report, self.objective, self.plan.task.verifier_name, prompts
-            )
+            rows = rollout_rows(state.step, report, self.plan.task.verifier_name, prompts)
             self.writer.rollouts(state.step, rows)
         metrics = step_metrics(before, state, report)
         seconds = self.clock.elapsed - started

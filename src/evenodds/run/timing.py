@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evenodds.batch import Batch
-from evenodds.domain import Limits, Problem, Prompt, Rollout, Verdict
+from evenodds.domain import Group, Limits, Problem, Prompt, Rollout, Verdict
 from evenodds.judge import Judge
 from evenodds.learner import Learner, Update
 from evenodds.objectives import Objective
+from evenodds.reference import Reference
 from evenodds.sampling import Sampler
 from evenodds.step import Tools
 
@@ -80,10 +81,21 @@ class _TimedLearner:
         return self.inner.weights()
 
 
+@dataclass
+class _TimedReference:
+    inner: Reference
+    watch: Stopwatch
+
+    def annotate(self, groups: Sequence[Group]) -> list[Group]:
+        with self.watch.measure("reference"):
+            return self.inner.annotate(groups)
+
+
 def timed(tools: Tools, watch: Stopwatch) -> Tools:
     """The same tools, with their seconds on `watch`."""
     return Tools(
         _TimedSampler(tools.sampler, watch),
         _TimedJudge(tools.judge, watch),
         _TimedLearner(tools.learner, watch),
+        tools.reference and _TimedReference(tools.reference, watch),
     )

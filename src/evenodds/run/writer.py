@@ -18,6 +18,7 @@ from pyarrow import parquet
 
 from evenodds import __version__
 from evenodds.evaluation import finite, summary_of
+from evenodds.objectives import Objective
 from evenodds.run.build import Plan
 from evenodds.run.config import Config, to_toml
 from evenodds.run.durable import AppendLog, make_folder, write_file
@@ -42,6 +43,7 @@ SCHEMA = pa.schema(
         ("completion", pa.string()),
         ("completion_ids", pa.list_(pa.int32())),
         ("logprobs", _FLOATS),
+        ("reference_logprobs", _FLOATS),
         ("learner_logprobs", _FLOATS),
         ("ratio", _FLOATS),
         ("policy_version", pa.int32()),
@@ -154,6 +156,18 @@ def checker_passport(task: Task) -> dict[str, object]:
     return {**known, "configuration_sha256": digest, "bench": "not run: it comes with `check`"}
 
 
+def objective_passport(objective: Objective) -> dict[str, object]:
+    """Every axis by name and, of functions of a person's own, the text that they were read from."""
+    from evenodds.objectives.describe import axes_of, record_of
+
+    axes = (objective.credit, objective.ratio, objective.surrogate, objective.reduce)
+    files = {_source_file(axis) for axis in axes if callable(axis)}
+    package = Path(__file__).parents[1]
+    own = [file for file in files if file is not None and package not in file.resolve().parents]
+    sources = {file.name: file.read_text(encoding="utf-8", errors="replace") for file in own}
+    return {"axes": axes_of(objective), **record_of(objective), "own_sources": sources}
+
+
 def disjointness(task: Task, count: int = 1000) -> dict[str, object]:
     """The proof that training and held-out problems are apart: the rule, and how often it held.
 
@@ -219,6 +233,7 @@ class RunWriter:
         task: Task,
         argv: Sequence[str],
         facts: Mapping[str, object] | None = None,
+        objective: Objective | None = None,
     ) -> None:
         """The configuration as resolved, the folder, and the passports, as far as they are missing.
 
@@ -235,6 +250,8 @@ class RunWriter:
             self.folder.checker: lambda: checker_passport(task),
             self.folder.environment: lambda: environment_passport(argv, facts),
         }
+        if objective is not None:
+            passports[self.folder.objective] = lambda: objective_passport(objective)
         for path, make in passports.items():
             if not path.exists():
                 self.json(path, make())

@@ -8,12 +8,13 @@ from typing import Any, cast
 
 from evenodds.domain import Problem
 from evenodds.errors import UsageError, unknown
+from evenodds.own import FAILURES, described, quiet
 from evenodds.tasks.arithmetic import ADDITION, MULTIPLICATION, Arithmetic, is_held_out
 from evenodds.tasks.check import check_gold
 from evenodds.tasks.data import data_task, problems_task
 from evenodds.tasks.reverse import Reverse
 from evenodds.tasks.task import STYLES, Task, TaskOptions
-from evenodds.verifiers.function import FAILURES, described, load_function, quiet
+from evenodds.verifiers.function import load_function
 
 TASKS: dict[str, Callable[[TaskOptions], Task]] = {
     "multiplication": lambda options: Arithmetic(MULTIPLICATION, options),

@@ -7,10 +7,10 @@ from typing import cast
 
 from evenodds.domain import Completion, Problem, Status, Verdict
 from evenodds.errors import UsageError
+from evenodds.own import FAILURES, described, quiet
 from evenodds.tasks.prompting import as_text
 from evenodds.tasks.task import Task
 from evenodds.verifiers import VERIFIERS
-from evenodds.verifiers.function import FAILURES, described, quiet
 
 SHOWN = 60
 SECONDS = 5.0

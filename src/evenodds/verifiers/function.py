@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import inspect
 import math
-import sys
-import warnings
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import wraps
-from pathlib import Path
-from types import ModuleType
 from typing import cast
 
 from evenodds.domain import Completion, Problem, Status, Stop, Verdict
-from evenodds.errors import UsageError, nearest
+from evenodds.errors import UsageError
+from evenodds.own import FAILURES, described, load_named
 
 Judgement = float | bool | Verdict | None
 OwnFunction = Callable[[Problem, str], Judgement]
@@ -26,9 +20,6 @@ Verifier = Callable[[Problem, Completion], Verdict]
 
 MARK = "__evenodds_verifier__"
 """The attribute by which `wrap` marks a verifier; it holds the verifier itself."""
-
-FAILURES = (Exception, SystemExit, GeneratorExit)
-"""What a person's code may raise without ending a run; an interrupt is let through."""
 
 
 def wrap(function: OwnFunction) -> Verifier:
@@ -59,19 +50,6 @@ def copied(problem: Problem) -> Problem:
     return replace(
         problem, prompt=prompt if isinstance(prompt, str) else tuple(m.copy() for m in prompt)
     )
-
-
-@contextmanager
-def quiet() -> Generator[None]:
-    """While a person's code runs: what it prints goes to stderr, its warnings nowhere."""
-    with redirect_stdout(sys.stderr), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-
-
-def described(error: BaseException) -> str:
-    """An exception in one line of at most 300 characters."""
-    return " ".join(f"{type(error).__name__}: {_text(error) or ''}".split()).rstrip(":")[:300]
 
 
 def _refuse_async(name: str, function: object) -> None:
@@ -188,52 +166,10 @@ def load_function(name: str) -> OwnFunction:
     Raises `UsageError` where the file or module is missing, cannot be imported, or holds no such
     function.
     """
-    place, _, attribute = name.rpartition(":")
-    if not place or not attribute:
-        raise UsageError(
-            f"no function is named by {name!r}. Write file.py:function or package.module:function."
-        )
-    module = _from_file(place) if place.endswith(".py") else _from_module(place)
-    found: object = getattr(module, attribute, None)
-    if found is None:
-        names = [key for key, value in vars(module).items() if inspect.isfunction(value)]
-        hint = nearest(attribute, names) if names else "It defines no functions."
-        raise UsageError(f"{place} has no function {attribute!r}. {hint}")
+    found = load_named(name)
     if not callable(found):
         raise UsageError(
             f"{name} is not a function. Got a {type(found).__name__}. Name a function in that file."
         )
     _refuse_async(name, found)
     return cast(OwnFunction, found)
-
-
-def _from_file(place: str) -> ModuleType:
-    path = Path(place)
-    if not path.is_file():
-        raise UsageError(f"the file {place} does not exist. Check the path before the colon.")
-    spec = importlib.util.spec_from_file_location(f"evenodds_own_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise UsageError(f"the file {place} cannot be imported. Check that it is a Python file.")
-    module = importlib.util.module_from_spec(spec)
-    # registered before it runs, for dataclasses in the file look their own module up
-    sys.modules[spec.name] = module
-    try:
-        with quiet():
-            spec.loader.exec_module(module)
-    except BaseException as error:  # whatever the file raises, the file could not be read
-        sys.modules.pop(spec.name, None)
-        raise _failed(place, error) from error
-    return module
-
-
-def _from_module(place: str) -> ModuleType:
-    try:
-        with quiet():
-            return importlib.import_module(place)
-    except BaseException as error:  # as for a file
-        raise _failed(place, error) from error
-
-
-def _failed(place: str, error: BaseException) -> UsageError:
-    what = described(error)
-    return UsageError(f"{place} could not be imported. Got {what}. Mend it or name another.")

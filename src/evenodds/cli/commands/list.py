@@ -36,16 +36,14 @@ def _verifiers(root: Path) -> Iterator[str]:
 
 
 def _objectives(root: Path) -> Iterator[str]:
-    from evenodds.credit import CREDITS
+    from evenodds.objectives.choose import AXES
     from evenodds.objectives.describe import axes_of
-    from evenodds.objectives.recipes import RECIPES, SURROGATES
-    from evenodds.objectives.reduce import REDUCTIONS
+    from evenodds.objectives.recipes import RECIPES
 
-    yield from (f"{name:<15} {axes_of(objective)}" for name, objective in RECIPES.items())
-    yield "\naxes, each a setting of [objective]:"
-    yield f"  credit        {', '.join(CREDITS)}"
-    yield f"  surrogate     {', '.join(SURROGATES)}"
-    yield f"  reduce        {', '.join(REDUCTIONS)}"
+    yield from (f"{name:<22} {axes_of(objective)}" for name, objective in RECIPES.items())
+    yield "\naxes, each a setting of [objective]; file.py:name is a function of your own:"
+    yield from (f"  {axis:<12} {', '.join(table)}" for axis, (_, table) in AXES.items())
+    yield "\nproof: evenodds lab oracle      what a config will do: evenodds explain"
 
 
 def _curricula(root: Path) -> Iterator[str]:

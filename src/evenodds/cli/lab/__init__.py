@@ -1,0 +1,1 @@
+"""The experiments of `evenodds lab`, one file each."""

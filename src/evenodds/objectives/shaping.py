@@ -1,0 +1,78 @@
+"""Penalties that are part of the reward: for length, and for distance from the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from math import isfinite
+
+import numpy as np
+
+from evenodds.domain import Group, Rollout, Verdict
+from evenodds.errors import RunError
+from evenodds.objectives.objective import Objective
+
+
+def soft_overlong(length: int, max_tokens: int, share: float) -> float:
+    """0 up to (1 - share) L tokens, then falling in a line to -1 at the budget L.
+
+    With Lc = share · L: 0 if n <= L - Lc, else (L - Lc - n) / Lc, and -1 beyond L.
+    DAPO, arXiv 2503.14476 eq. 13.
+    """
+    if length >= max_tokens:
+        return -1.0  # exactly: share · L is not always a number that floats hold
+    buffer = share * max_tokens
+    over = length - (max_tokens - buffer)
+    return -over / buffer if over > 0 else 0.0
+
+
+def sequence_kl(rollout: Rollout) -> float:
+    """Sum over the answer's tokens of k1 = log pi_old - log pi_ref. Unbiased for the KL of answers.
+
+    Raises ValueError where the reference was not asked, and `RunError` where a log-probability is
+    not finite: a reward that is NaN would make its whole group seem to agree.
+    """
+    if rollout.reference_logprobs is None:
+        raise ValueError("a KL in the reward needs rollout.reference_logprobs")
+    pair = (rollout.logprobs, rollout.reference_logprobs)
+    total = float(np.subtract(*pair, dtype=np.float64).sum())
+    if not isfinite(total):
+        raise RunError(
+            "a log-probability of an answer is not finite, in the sampler or in the reference. "
+            "Use --policy.dtype float32, or a sound model."
+        )
+    return total
+
+
+def _penalties(rollout: Rollout, objective: Objective) -> Mapping[str, float]:
+    found: dict[str, float] = {}
+    if objective.overlong > 0:
+        budget = rollout.limits.max_tokens
+        found["overlong"] = soft_overlong(rollout.ids.size, budget, objective.overlong)
+    if objective.kl_reward != 0:
+        found["kl"] = -objective.kl_reward * sequence_kl(rollout)
+    return found
+
+
+def _penalised(verdict: Verdict, penalties: Mapping[str, float]) -> Verdict:
+    parts = verdict.parts or {"score": verdict.score}
+    score = verdict.score + sum(penalties.values())
+    return replace(verdict, score=score, parts={**parts, **penalties})
+
+
+def shaped(group: Group, objective: Objective) -> Group:
+    """The group with the objective's penalties in its rewards and their parts.
+
+    Statuses stay: a penalty does not make a right answer wrong. Where groups that agree are
+    refilled they are told by their answers alone, as DAPO has it: penalties for length would make
+    a signal of a group that is all wrong. A group that was shaped before would be penalised twice.
+    """
+    if objective.overlong == 0 and objective.kl_reward == 0:
+        return group
+    if objective.zero_signal == "refill" and not group.is_informative:
+        return group
+    verdicts = [
+        _penalised(verdict, _penalties(rollout, objective)) if verdict.is_judged else verdict
+        for rollout, verdict in zip(group.rollouts, group.verdicts, strict=True)
+    ]
+    return Group(group.problem, group.rollouts, verdicts)

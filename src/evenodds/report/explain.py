@@ -1,0 +1,160 @@
+"""What a configuration will do, as values: what `evenodds explain` prints, draws or writes as JSON.
+
+`lab.explain` computes them with the code that trains. A number is None where there is none: no end
+of a range, or a function of a person's own that gave something that is not finite.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+Force = Literal["full", "cut", "capped"]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer of the example group.
+
+    score: what the verifier paid, None if it could not judge. reward: with the objective's
+    penalties. lengths in tokens. why: the reason for being out of the loss, empty if it is in.
+    The weight of a token is the derivative of J by its log-probability, at ratio 1. lowest,
+    highest: the range of the answer's weights. total: their sum. share: what the reduction gives
+    one of its tokens before its advantage.
+    """
+
+    score: float | None
+    reward: float | None
+    length: int
+    is_cut: bool
+    advantage: float
+    why: str
+    lowest: float
+    highest: float
+    total: float
+    share: float
+
+
+@dataclass(frozen=True)
+class Example:
+    """A group of answers as the loss sees it. up, down: the sums of its positive and of its
+    negative weights, without their sign. tokens, rollouts, max_tokens: what `Extent` counts.
+    """
+
+    answers: tuple[Answer, ...]
+    up: float
+    down: float
+    tokens: int
+    rollouts: int
+    max_tokens: int
+
+    @property
+    def absolute(self) -> float:
+        """The sum of |weight| over all tokens."""
+        return self.up + self.down
+
+
+@dataclass(frozen=True)
+class Span:
+    """A range of ratios in which the push is of one kind. low 0, high None: no end there.
+
+    cut: the gradient is exactly 0. capped: the weight of the gradient no longer follows the ratio.
+    """
+
+    low: float
+    high: float | None
+    force: Force
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The push on a token's log-probability, at an advantage of +1 or -1, by its ratio.
+
+    ratios, pushes: [points], in order, to print. line: (ratio, push), close enough to draw.
+    at_one: the push at ratio 1. is_proportional: the push is that times the ratio everywhere.
+    peak, half: the ratio of the strongest push, and that beyond it at which half of it is left;
+    None where the push does not fall up to the last ratio looked at (100).
+    """
+
+    advantage: float
+    ratios: tuple[float, ...]
+    pushes: tuple[float | None, ...]
+    line: tuple[tuple[float, float | None], ...]
+    spans: tuple[Span, ...]
+    at_one: float | None
+    is_proportional: bool
+    peak: float | None
+    half: float | None
+
+    @property
+    def edges(self) -> list[float]:
+        """The ratios at which the kind of push changes."""
+        return [span.low for span in self.spans[1:]]
+
+
+@dataclass(frozen=True)
+class Odds:
+    """What to expect of a step whose problems all have the solve rate p.
+
+    informative: the chance that the answers of a group differ. draws: groups for one such group.
+    useful, drawn, rounds: of a step, refilling included; expected values.
+    mean_advantage: E|A| over all answers, None where advantages depend on other groups.
+    """
+
+    p: float
+    informative: float
+    draws: float | None
+    useful: float
+    drawn: float
+    rounds: float
+    mean_advantage: float | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A small table: what is looked at, the names of its columns, and rows of numbers."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[float | None, ...], ...]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """All of it. formula: lines of plain text. groups × group_size answers a step.
+
+    lone: A of the only right answer of a group, and of each other; None where it depends on others.
+    """
+
+    recipe: str
+    axes: str
+    formula: tuple[str, ...]
+    example: Example
+    up: Curve
+    down: Curve
+    is_by_sequence: bool
+    better: str
+    worse: str
+    odds: tuple[Odds, ...]
+    lone: tuple[float, float] | None
+    groups: int
+    group_size: int
+    rounds: int
+    zero_signal: str
+    target: float | None
+    tables: tuple[Table, ...]
+    remarks: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data that is valid JSON: None stands for what is not finite."""
+        return _finite(asdict(self))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _finite(item) for name, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,228 @@
+"""An explanation as lines of text, at most 96 wide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from textwrap import wrap
+
+from evenodds.report.explain import Answer, Curve, Example, Explanation, Odds, Span, Table
+from evenodds.report.text import counted, one_line
+
+WIDTH = 92
+
+
+def lines_of(found: Explanation) -> Iterator[str]:
+    """Six parts, each under a heading."""
+    yield f"== what is maximised: {one_line(found.recipe, 60)}"
+    yield from _wrapped(found.axes)
+    yield ""
+    yield from (f"  {line}" for row in found.formula for line in _hanging(row))
+    yield ""
+    yield from example_lines(found)
+    yield ""
+    yield from push_lines(found)
+    yield ""
+    yield from odds_lines(found)
+    for table in found.tables:
+        yield ""
+        yield from table_lines(table)
+    yield ""
+    yield "== worth knowing"
+    for remark in found.remarks:
+        yield from wrap(remark, WIDTH, initial_indent="- ", subsequent_indent="  ")
+
+
+def _wrapped(text: str) -> list[str]:
+    return wrap(text, WIDTH)
+
+
+def _hanging(text: str) -> list[str]:
+    return wrap(text, WIDTH, subsequent_indent="    ", break_long_words=False)
+
+
+def signed(value: float | None, digits: int = 3) -> str:
+    """`+0.125`, `−0.5`, `0`; a dash for nothing."""
+    if value is None:
+        return "–"
+    shown = f"{abs(value):.{digits}g}"
+    if "e-" in shown and abs(value) >= 1e-5:
+        shown = f"{abs(value):.{digits + 4}f}"
+    sign = "+" if value > 0 else "−" if value < 0 else ""
+    return f"{sign}{shown}"
+
+
+def plain(value: float | None, digits: int = 4) -> str:
+    return "–" if value is None else f"{value + 0.0:.{digits}g}".replace("-", "−")
+
+
+def columns(rows: Sequence[Sequence[str]], left: int = 0) -> Iterator[str]:
+    """Rows of cells, right-aligned but for the last `left` columns."""
+    count = len(rows[0])
+    widths = [max(len(row[place]) for row in rows) for place in range(count)]
+    for row in rows:
+        cells = [
+            cell.ljust(width) if place >= count - left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        yield f"  {'  '.join(cells)}".rstrip()
+
+
+def example_lines(found: Explanation) -> Iterator[str]:
+    """The group, what each token weighs, and what the denominators are."""
+    example = found.example
+    count = len(example.answers)
+    real = "" if count == found.group_size else f" (a real one has {found.group_size})"
+    yield f"== an example group of {count} answers, at ratio 1{real}"
+    rows = [_row(number, answer) for number, answer in enumerate(example.answers, start=1)]
+    head = ("answer", "score", "reward", "tokens", "A", "a token", "all of it", "")
+    if not _is_shaped(example):
+        head, rows = (*head[:2], *head[3:]), [(*row[:2], *row[3:]) for row in rows]
+    yield from columns([head, *rows], left=1)
+    yield (
+        f"  Σ|weight| {plain(example.absolute)}, of which {plain(example.up)} pushes up and "
+        f"{plain(example.down)} down"
+    )
+    yield from _denominators(found)
+
+
+def _is_shaped(example: Example) -> bool:
+    return any(answer.score != answer.reward for answer in example.answers)
+
+
+def _row(number: int, answer: Answer) -> tuple[str, ...]:
+    each = signed(answer.lowest)
+    if answer.highest - answer.lowest > 1e-9 * max(abs(answer.highest), abs(answer.lowest)):
+        each = f"{signed(answer.lowest)} to {signed(answer.highest)}"
+    out = f"not in the loss: {answer.why}" if answer.why else ""
+    return (
+        str(number),
+        plain(answer.score),
+        plain(answer.reward),
+        f"{answer.length}{'+' if answer.is_cut else ''}",
+        signed(answer.advantage),
+        "0" if answer.why else each,
+        "0" if answer.why else signed(answer.total, 4),
+        out,
+    )
+
+
+def _denominators(found: Explanation) -> Iterator[str]:
+    example = found.example
+    shares = sorted({answer.share for answer in example.answers if not answer.why})
+    if not shares:
+        yield "  nothing is in the loss: such a step is skipped"
+        return
+    span = " to ".join(plain(share, 3) for share in dict.fromkeys((shares[0], shares[-1])))
+    yield (
+        f"  in the loss: {counted(example.rollouts, 'answer')}, {counted(example.tokens, 'token')};"
+        f" budget {example.max_tokens}; share of a token before A: {span}"
+    )
+    most = found.groups * found.group_size
+    yield f"  a real step counts over all its groups: {most:,} answers where all of them teach"
+
+
+def push_lines(found: Explanation) -> Iterator[str]:
+    """The push by ratio for both signs, and in words."""
+    what = "answer's mean token" if found.is_by_sequence else "token"
+    yield f"== what clips when: the push on log π, by how much likelier the {what} has become"
+    head = ("ratio", *(_ratio(ratio) for ratio in found.up.ratios))
+    yield from columns([head, _cells("A = +1", found.up), _cells("A = −1", found.down)])
+    for curve, who in ((found.up, found.better), (found.down, found.worse)):
+        yield from wrap(
+            f"{who} (A {'>' if curve.advantage > 0 else '<'} 0): "
+            f"{push_words(curve, found.is_by_sequence)}.",
+            WIDTH,
+            initial_indent="  ",
+            subsequent_indent="    ",
+        )
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.6g}"
+
+
+def is_cut(curve: Curve, ratio: float) -> bool:
+    """Whether a ratio lies where the push is cut, an edge included."""
+    near = 1e-6
+    return any(
+        span.force == "cut"
+        and span.low <= ratio * (1 + near)
+        and (span.high is None or ratio <= span.high * (1 + near))
+        for span in curve.spans
+    )
+
+
+def _cells(name: str, curve: Curve) -> tuple[str, ...]:
+    cells: list[str] = []
+    for ratio, push in zip(curve.ratios, curve.pushes, strict=True):
+        cells.append("cut" if push == 0 and is_cut(curve, ratio) else signed(push))
+    return (name, *cells)
+
+
+def push_words(curve: Curve, is_by_sequence: bool) -> str:
+    """`no push once a token is more than 1.28 times as likely as when it was drawn`."""
+    if not curve.at_one and not curve.edges:
+        return "never pushed"
+    who = "an answer's tokens, in geometric mean, are" if is_by_sequence else "a token is"
+    parts = [
+        f"{what} once {who} {' or '.join(where)} times as likely as when drawn"
+        for force, what in FORCES.items()
+        if (where := [_where(span) for span in curve.spans if span.force == force])
+    ]
+    if parts:
+        return "; ".join(parts)
+    if curve.is_proportional:
+        return "never cut; the push grows in proportion to the ratio"
+    if curve.peak is None:
+        return "never cut; the push does not fall up to ratio 100"
+    faded = "" if curve.half is None else f", and half of that is left at {plain(curve.half, 3)}"
+    return f"never cut; the push is strongest at ratio {plain(curve.peak, 3)}{faded}"
+
+
+FORCES = {"cut": "no push", "capped": "a push that no longer follows the ratio"}
+
+
+def _where(span: Span) -> str:
+    if span.high is None:
+        return f"more than {_ratio(span.low)}"
+    if span.low == 0:
+        return f"less than {_ratio(span.high)}"
+    return f"between {_ratio(span.low)} and {_ratio(span.high)}"
+
+
+def odds_lines(found: Explanation) -> Iterator[str]:
+    """What a step is worth at each solve rate."""
+    refills = found.zero_signal == "refill" and found.rounds > 1
+    limit = f", refilled up to {found.rounds} rounds" if refills else ""
+    yield (
+        f"== which groups teach: {found.groups} groups of {found.group_size} answers a step{limit}"
+    )
+    head = ["solve rate", "informative", "groups for one", "informative a step"]
+    head += ["drawn", "rounds"] if refills else []
+    rows = [[*head, "mean |A|", ""], *(_odds_row(row, found, refills) for row in found.odds)]
+    yield from columns(rows, left=1)
+    yield "  informative: its answers differ; all problems at this solve rate, rewards of 0 or 1"
+    if found.lone is not None:
+        alone, others = (signed(value) for value in found.lone)
+        yield f"  one right answer among {found.group_size} gets A = {alone}, each other {others}"
+
+
+def _odds_row(row: Odds, found: Explanation, refills: bool) -> list[str]:
+    cells = [
+        plain(row.p),
+        f"{100 * row.informative:.1f} %",
+        "–" if row.draws is None else f"{row.draws:.2f}",
+        f"{row.useful:.1f}",
+    ]
+    cells += [f"{row.drawn:.1f}", f"{row.rounds:.2f}"] if refills else []
+    note = "← target" if row.p == found.target else ""
+    return [*cells, "–" if row.mean_advantage is None else f"{row.mean_advantage:#.3g}", note]
+
+
+def table_lines(table: Table) -> Iterator[str]:
+    yield f"== {table.title}"
+    across = [
+        [name, *(plain(row[place]) for row in table.rows)]
+        for place, name in enumerate(table.columns)
+    ]
+    yield from columns(across)

@@ -1,0 +1,264 @@
+"""The settings of a run: frozen sections with a line of help for each key."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
+
+STEPS = 200
+
+
+class Section(BaseModel):
+    """Frozen, and closed: a key that is not declared is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_mixture(cls, value: Any, info: ValidationInfo) -> Any:
+        """true is not the number 1, and the number 1 is not true; the texts of flags may be."""
+        kinds = _kinds(cls.model_fields[info.field_name or ""].annotation)
+        items: list[Any] = [*value] if isinstance(value, list | tuple) else [value]
+        if {int, float} & kinds and any(isinstance(item, bool) for item in items):
+            raise PydanticCustomError("kind", "a whole number" if int in kinds else "a number")
+        if bool in kinds and isinstance(value, int | float) and not isinstance(value, bool):
+            raise PydanticCustomError("kind", "true or false")
+        return value
+
+
+def _kinds(annotation: Any) -> set[Any]:
+    """The plain types in an annotation: `tuple[int, ...] | None` -> {int, NoneType, ...}."""
+    parts = get_args(annotation)
+    return {annotation} if not parts else {kind for part in parts for kind in _kinds(part)}
+
+
+def choices_of(annotation: Any) -> list[str]:
+    """The texts that a setting may be; none where any text or number will do."""
+    found = [part for part in get_args(annotation) if part is not type(None)]
+    return [c for part in found for c in ([part] if isinstance(part, str) else choices_of(part))]
+
+
+class RunSection(Section):
+    """How long, from which seed, and where it is written."""
+
+    name: str | None = Field(
+        None,
+        min_length=1,
+        description="name of the run folder; one is made if not given",
+        examples=["my-run"],
+    )
+    root: str = Field("runs", min_length=1, description="folder that holds the runs")
+    seed: int = Field(0, ge=0, description="what is drawn and proposed follows from it")
+    steps: int | None = Field(
+        None, ge=1, description="steps at most; see max_time", examples=[STEPS]
+    )
+    max_time: float | None = Field(
+        None,
+        ge=1,
+        examples=[600.0],
+        description="seconds for everything, evaluations included; "
+        "where neither is given: 200 steps; for abacus 150 within 115 s",
+    )
+    save_every: int = Field(20, ge=1, description="steps between checkpoints")
+    keep: int = Field(2, ge=1, description="checkpoints that are kept")
+
+
+class PolicySection(Section):
+    """The model that learns."""
+
+    name: str = Field("abacus", description="'abacus' (bundled), a model folder, or a hub name")
+    adapter: Literal["auto", "none", "lora"] = Field(
+        "auto", description="auto: LoRA above 20 M parameters, else all weights"
+    )
+    rank: int = Field(16, ge=1, le=4096, description="LoRA rank")
+    alpha: int = Field(32, ge=1, description="LoRA alpha")
+    dtype: Literal["auto", "float32", "bfloat16"] = Field(
+        "auto", description="auto: bfloat16 for large models where the hardware computes it"
+    )
+    device: str = Field("auto", description="auto, cpu, cuda or mps")
+
+
+class TaskSection(Section):
+    """What is to be learned: problems, their answers, and who judges."""
+
+    name: str = Field(
+        "multiplication", description="see `evenodds list tasks`; 'data' reads a file"
+    )
+    data: str | None = Field(
+        None,
+        description="JSONL or parquet file with prompts and answers",
+        examples=["problems.jsonl"],
+    )
+    prompt: str | None = Field(
+        None, description="column of the prompt in that file", examples=["prompt"]
+    )
+    answer: str | None = Field(
+        None, description="column of the right answer in that file", examples=["answer"]
+    )
+    level: str | None = Field(
+        None, description="column of the difficulty in that file", examples=["level"]
+    )
+    verifier: str | None = Field(
+        None,
+        description="see `evenodds list verifiers`, or file.py:function of your own",
+        examples=["number"],
+    )
+    style: Literal["auto", "bare", "few_shot", "chat"] = Field(
+        "auto", description="how a problem is put: bare, with worked examples, or as a chat"
+    )
+    shots: int = Field(4, ge=0, le=1000, description="worked examples before a few_shot problem")
+    held_out: int = Field(
+        100, ge=1, le=10_000, description="held-out problems of a level, where it has enough"
+    )
+
+
+class SamplingSection(Section):
+    """How answers are drawn while learning."""
+
+    groups: int = Field(16, ge=1, le=100_000, description="problems a step")
+    group_size: int = Field(16, ge=2, le=10_000, description="answers to each")
+    max_tokens: int = Field(96, ge=1, le=1_000_000, description="budget of one answer")
+    temperature: float = Field(1.0, ge=0.01, le=100, description="of the sampled distribution")
+    rounds: int = Field(
+        3, ge=1, le=1000, description="rounds of a step at most, where zero_signal is refill"
+    )
+    max_rows: int = Field(256, ge=1, description="answers decoded at the same time")
+
+
+class ObjectiveSection(Section):
+    """What is maximised: a recipe, and any of its axes changed by name."""
+
+    recipe: str = Field(
+        "dr_grpo", description="see `evenodds list objectives`, or file.py:name of your own"
+    )
+    credit: str | None = Field(
+        None, description="rewards to advantages, instead of the recipe's", examples=["centered"]
+    )
+    whiten: bool | None = Field(
+        None, description="advantages to mean 0, std 1 over the batch's tokens", examples=[False]
+    )
+    ratio: str | None = Field(
+        None, description="token or sequence, instead of the recipe's", examples=["token"]
+    )
+    surrogate: str | None = Field(
+        None, description="clip, dual_clip, cispo, soft_gate or reinforce", examples=["clip"]
+    )
+    reduce: str | None = Field(
+        None,
+        description="per_answer, per_budget, per_token or per_sequence",
+        examples=["per_budget"],
+    )
+    clip_low: float | None = Field(None, ge=0, le=1, description="epsilon below 1", examples=[0.2])
+    clip_high: float | None = Field(
+        None, ge=0, le=1e6, description="epsilon above 1", examples=[0.28]
+    )
+    dual_clip: float | None = Field(
+        None, gt=1, le=1e6, description="of dual_clip: largest ratio that pulls", examples=[3.0]
+    )
+    gate_positive: float | None = Field(
+        None, gt=0, le=1e3, description="of soft_gate: temperature where A > 0", examples=[1.0]
+    )
+    gate_negative: float | None = Field(
+        None, gt=0, le=1e3, description="of soft_gate: temperature where A < 0", examples=[1.05]
+    )
+    kl: float | None = Field(
+        None, ge=0, le=1e3, description="coefficient of the KL to the start", examples=[0.04]
+    )
+    kl_in: Literal["none", "measured", "loss", "reward"] | None = Field(
+        None, description="where the KL goes; with a coefficient: the loss", examples=["loss"]
+    )
+    kl_estimator: Literal["k1", "k2", "k3"] | None = Field(
+        None, description="of the KL in the loss", examples=["k3"]
+    )
+    kl_weighted: bool | None = Field(
+        None, description="weigh that KL by the ratio: unbiased off-policy", examples=[True]
+    )
+    entropy: float | None = Field(
+        None, ge=0, le=1e3, description="what a nat of entropy is paid", examples=[0.001]
+    )
+    entropy_target: float | None = Field(
+        None, gt=0, description="nats a token; the coefficient then follows it", examples=[0.2]
+    )
+    entropy_step: float | None = Field(
+        None, gt=0, description="how far that coefficient moves a step", examples=[0.005]
+    )
+    correction: str | None = Field(
+        None,
+        description="token_truncate, token_mask, sequence_truncate or sequence_mask: weights for "
+        "a sampler that is not the learner",
+        examples=["token_truncate"],
+    )
+    correction_cap: float | None = Field(
+        None, gt=0, le=1e6, description="largest such weight", examples=[2.0]
+    )
+    mask_truncated: bool | None = Field(
+        None, description="leave answers cut by the budget out of the loss", examples=[True]
+    )
+    overlong: float | None = Field(
+        None,
+        ge=0,
+        le=1,
+        description="last share of the budget over which a penalty grows to 1",
+        examples=[0.2],
+    )
+    zero_signal: Literal["drop", "keep", "refill"] | None = Field(
+        None, description="groups that agree: out, in the denominators, replaced", examples=["drop"]
+    )
+
+
+class CurriculumSection(Section):
+    """Which problems come next."""
+
+    kind: Literal["ladder", "uniform", "fixed"] = Field("ladder", description="who chooses levels")
+    target: float = Field(0.5, gt=0, lt=1, description="solve rate that the ladder holds")
+    gain: float = Field(0.5, gt=0, description="largest move of the ladder, in levels a step")
+    sharpness: float = Field(2.0, gt=0, description="how soon that move saturates")
+    start: float | None = Field(
+        None,
+        ge=0,
+        description="first difficulty; default: where the base's solve rate is target",
+        examples=[0.0],
+    )
+    review: float = Field(0.2, ge=0, le=0.9, description="share of problems from easier levels")
+    levels: tuple[int, ...] | None = Field(
+        None, min_length=1, description="the levels of 'fixed', from 0", examples=[[0]]
+    )
+
+
+class LearnerSection(Section):
+    """How the policy is changed."""
+
+    learning_rate: float | None = Field(
+        None,
+        gt=0,
+        le=10,
+        description="default: LoRA 2e-4; all weights 5e-4 up to 20 M, else 1e-5",
+        examples=[5e-4],
+    )
+    warmup_steps: int = Field(5, ge=0, description="updates until the full learning rate")
+    beta1: float = Field(0.9, ge=0, lt=1, description="AdamW")
+    beta2: float = Field(0.98, ge=0, lt=1, description="AdamW")
+    weight_decay: float = Field(0.0, ge=0, le=10, description="AdamW")
+    max_grad_norm: float = Field(1.0, gt=0, description="gradients are clipped to this norm")
+    micro_batch_tokens: int | None = Field(
+        None,
+        ge=1,
+        description="tokens of one forward pass; default: 2048 on a CPU, 8192 on a GPU",
+        examples=[2048],
+    )
+    passes: int = Field(1, ge=1, description="optimizer steps on each batch of answers")
+    gradient_checkpointing: bool = Field(False, description="less memory for more time")
+
+
+class EvaluationSection(Section):
+    """What is measured before and after, on held-out problems."""
+
+    samples: int = Field(8, ge=1, le=10_000, description="answers sampled for each problem")
+    problems: int = Field(40, ge=1, le=100_000, description="held-out problems of a level")
+    levels: tuple[int, ...] | None = Field(
+        None, min_length=1, description="levels, from 0; default: all", examples=[[0]]
+    )
+    greedy: bool = Field(True, description="one greedy answer to each problem as well")
+    seed: int = Field(1234, ge=0, description="the same before and after, never used in training")

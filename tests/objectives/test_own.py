@@ -1,0 +1,230 @@
+"""Functions of a person's own on an axis: they work, and what is wrong with them is one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import jaxtyping
+import pytest
+
+from evenodds.cli.flags import config_of
+from evenodds.errors import UsageError
+from evenodds.objectives import RECIPES, make_objective
+from evenodds.objectives.check import example
+from evenodds.objectives.describe import axes_of
+from evenodds.run.build import objective_of
+
+FILE = '''
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from evenodds.objectives import Objective, Tokens
+from evenodds.objectives.correction import Correction
+from evenodds.objectives.surrogate import Clip
+
+
+def sharp(log_ratio, tokens):
+    """The policy gradient without a ratio."""
+    print("a print must not reach stdout")
+    return tokens.advantages * tokens.logprobs
+
+
+@dataclass(frozen=True)
+class Soft:
+    high: float = 0.5
+
+    def __call__(self, log_ratio, tokens):
+        return log_ratio.clamp(max=self.high) * tokens.advantages
+
+
+def best(rewards):
+    return (rewards == rewards.max()).astype(float) - 0.5
+
+
+def mean_of_batch(log_ratio, tokens):
+    return log_ratio - log_ratio.mean().detach()
+
+
+def one(tokens, extent):
+    return torch.full_like(tokens.logprobs, 1.0 / extent.rollouts)
+
+
+mine = Objective(surrogate=Clip(0.1, 0.1), entropy=0.01)
+tight = Correction(cap=1.1)
+
+
+def short(log_ratio, tokens):
+    return log_ratio[:-1]
+
+
+def scalar(log_ratio, tokens):
+    return (log_ratio * tokens.advantages).sum()
+
+
+def number(log_ratio, tokens):
+    return 1.0
+
+
+def nan(log_ratio, tokens):
+    return (log_ratio * 0).sqrt() * tokens.advantages + tokens.logprobs.sub(9).log()
+
+
+def raises(*values):
+    raise RuntimeError("two\\nlines")
+
+
+def leaves(*values):
+    raise SystemExit(3)
+
+
+def dead(log_ratio, tokens):
+    return tokens.advantages
+
+
+def sum_of(rewards):
+    return rewards.sum()
+
+
+def blank(rewards):
+    return np.full_like(rewards, np.nan)
+
+
+class Needy:
+    def __init__(self, must):
+        self.must = must
+
+    def __call__(self, log_ratio, tokens):
+        return log_ratio * self.must
+
+
+def weight(tokens):
+    return torch.ones_like(tokens.logprobs)
+
+
+answer = 42
+'''
+
+
+@pytest.fixture(autouse=True)
+def as_a_person_runs_it() -> Iterator[None]:
+    """Without the shape checks of the tests, which would find some of this before our own."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
+
+
+@pytest.fixture
+def own(tmp_path):
+    file = tmp_path / "own.py"
+    file.write_text(FILE)
+    return lambda name: f"{file}:{name}"
+
+
+@pytest.mark.parametrize(
+    ("axis", "name"),
+    [
+        ("surrogate", "sharp"),
+        ("surrogate", "Soft"),
+        ("credit", "best"),
+        ("ratio", "mean_of_batch"),
+        ("reduce", "one"),
+        ("correction", "tight"),
+    ],
+)
+def test_a_function_of_ones_own_on_each_axis(own, axis, name, tmp_path, capsys) -> None:
+    objective = make_objective(**{axis: own(name)})
+    chosen = getattr(objective, axis)
+    assert getattr(chosen, "__name__", type(chosen).__name__) in (name, "Correction")
+    assert getattr(chosen, "cap", 1.1) == 1.1
+    assert capsys.readouterr().out == ""  # it was tried, and printed
+    tokens, extent = example()
+    assert objective.score(tokens, extent).loss.requires_grad
+    (tmp_path / "config.toml").write_text(f'[objective]\n{axis} = "own.py:{name}"\n')
+    found = getattr(objective_of(config_of(str(tmp_path / "config.toml"), {})), axis)
+    assert getattr(found, "__name__", type(found).__name__) in (name, "Correction")
+    assert axis == "correction" or name in axes_of(objective)
+
+
+def test_settings_of_a_surrogate_of_ones_own(own) -> None:
+    assert make_objective(surrogate=own("Soft"), clip_high=0.7).surrogate.high == 0.7
+    with pytest.raises(UsageError, match=r"objective\.clip_high has no meaning"):
+        make_objective(surrogate=own("sharp"), clip_high=0.7)
+
+
+def test_a_recipe_of_ones_own_and_its_axes_changed(own) -> None:
+    objective = make_objective(own("mine"), credit="leave_one_out", clip_high=0.3)
+    assert (objective.surrogate.low, objective.surrogate.high) == (0.1, 0.3)
+    assert objective.entropy == 0.01
+    assert objective.credit is RECIPES["rloo"].credit
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"surrogate": "short"}, "objective.surrogate of your own must return a tensor with one"),
+        ({"surrogate": "scalar"}, "value a token, (6,). Got ()"),
+        ({"surrogate": "number"}, "Got float"),
+        ({"ratio": "short"}, "objective.ratio of your own must return"),
+        ({"reduce": "number"}, "objective.reduce of your own must return"),
+        ({"surrogate": "nan"}, "has a gradient that is not finite"),
+        ({"surrogate": "raises"}, "failed on an example. Got RuntimeError: two lines. Mend it."),
+        ({"surrogate": "leaves"}, "failed on an example. Got SystemExit: 3. Mend it."),
+        ({"surrogate": "dead"}, "failed on an example. Got RuntimeError"),
+        ({"surrogate": "answer"}, "failed on an example"),
+        ({"surrogate": "best"}, "failed on an example. Got TypeError"),
+        ({"credit": "sum_of"}, "must return an advantage for each reward"),
+        ({"credit": "blank"}, "must return an advantage for each reward"),
+        ({"credit": "raises"}, "failed on an example. Got RuntimeError: two lines"),
+        ({"surrogate": "sharpp"}, "has no function 'sharpp'. Did you mean 'sharp'"),
+        ({"recipe": "sharp"}, "is not an Objective. Got a function. A function of your own goes"),
+        ({"recipe": "answer"}, "is not an Objective. Got a int"),
+    ],
+    ids=str,
+)
+def test_what_is_wrong_with_ones_own_is_one_line(own, settings, reason) -> None:
+    with pytest.raises(UsageError) as caught:
+        make_objective(**{axis: own(name) for axis, name in settings.items()})
+    message = str(caught.value)
+    assert reason in message
+    assert "\n" not in message
+    assert len(message) < 500
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("nowhere.py:f", "the file nowhere.py does not exist"),
+        ("no_such_module:f", "no_such_module could not be imported. Got ModuleNotFoundError"),
+        (":f", "no function is named by ':f'"),
+        ("own.py:", "no function is named by 'own.py:'"),
+    ],
+)
+def test_what_cannot_be_found_is_one_line(name, reason) -> None:
+    with pytest.raises(UsageError) as caught:
+        make_objective(surrogate=name)
+    assert reason in str(caught.value)
+
+
+def test_a_file_that_does_not_run_is_one_line(tmp_path) -> None:
+    (tmp_path / "bad.py").write_text("def f(:\n")
+    with pytest.raises(UsageError, match=r"could not be imported\. Got SyntaxError"):
+        make_objective(credit=f"{tmp_path / 'bad.py'}:f")
+
+
+def test_a_module_serves_as_well_as_a_file() -> None:
+    assert make_objective(credit="evenodds.credit:leave_one_out") == make_objective(
+        credit="leave_one_out"
+    )
+
+
+def test_a_class_whose_settings_have_no_default_is_one_line(own) -> None:
+    with pytest.raises(UsageError, match="Needy"):
+        make_objective(surrogate=own("Needy"))
+
+
+def test_a_correction_that_is_a_plain_function_is_refused(own) -> None:
+    """It has no cap to be reported, and none to be changed."""
+    with pytest.raises(UsageError, match="Correction"):
+        make_objective(correction=own("weight"))

@@ -1,0 +1,398 @@
+"""What `explain` says is what the code that trains does, on golden numbers and on every axis."""
+
+from __future__ import annotations
+
+import json
+import math
+import xml.etree.ElementTree as ElementTree
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+
+from evenodds.domain import Limits, Verdict
+from evenodds.domain import Status as S
+from evenodds.errors import UsageError
+from evenodds.lab.explain import Asked, explained
+from evenodds.lab.explain.odds import binomial, refilled
+from evenodds.lab.explain.picture import svg_of
+from evenodds.objectives import RECIPES, Objective
+from evenodds.objectives.choose import AXES
+from evenodds.report.explain import Curve, Explanation
+from evenodds.report.explain_text import lines_of, push_words
+from evenodds.run.config import make_config
+from evenodds.step import State, StepConfig, Tools, answered
+from tests.tiny import make_rollout
+
+WIDEST = 100
+GOLDEN = [Asked(1, 2), Asked(0, 5), Asked(1, 8)]
+
+
+def explain(asked=(), **sections) -> Explanation:
+    return explained(make_config(sections), asked)
+
+
+def of(recipe: str, asked=(), budget: int = 96, **axes) -> Explanation:
+    return explain(asked, objective={"recipe": recipe, **axes}, sampling={"max_tokens": budget})
+
+
+def spans_of(curve: Curve) -> list[tuple[float, float | None, str]]:
+    return [(span.low, span.high, span.force) for span in curve.spans]
+
+
+def remarks(found: Explanation) -> str:
+    return " ".join(found.remarks)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "axes", "sums", "absolute"),
+    [
+        ("grpo", {}, [0.2357, -0.4714, 0.2357], 0.9428),
+        ("dr_grpo", {}, [0.0278, -0.1389, 0.1111], 0.2778),
+        ("dapo", {"overlong": 0.0}, [0.0943, -0.4714, 0.3771], 0.9428),
+        ("dapo", {"overlong": 0.0, "credit": "centered"}, [0.0444, -0.2222, 0.1778], 0.4444),
+    ],
+)
+def test_weights_are_the_golden_ones(recipe, axes, sums, absolute) -> None:
+    example = of(recipe, GOLDEN, 8, **axes).example
+    assert [answer.total for answer in example.answers] == pytest.approx(sums, abs=5e-5)
+    assert example.absolute == pytest.approx(absolute, abs=5e-5)
+    assert (example.tokens, example.rollouts, example.max_tokens) == (15, 3, 8)
+    assert example.up == pytest.approx(sum(total for total in sums if total > 0), abs=1e-4)
+
+
+def test_dapo_s_own_overlong_penalty_is_in_the_reward() -> None:
+    rewards = [answer.reward for answer in of("dapo", GOLDEN, 8).example.answers]
+    assert rewards == [1, 0, 0]  # the third fills the budget: 1 - 1
+
+
+def test_what_is_out_of_the_loss_says_why_and_leaves_the_denominators() -> None:
+    rows = [Asked(1, 4), Asked(0, 3), Asked(0, 16, is_cut=True), Asked(None, 5)]
+    masked, scored = (of("dr_grpo", rows, 16, mask_truncated=mask) for mask in (True, False))
+    whys = ["", "", "cut by the budget", "could not be judged"]
+    assert [answer.why for answer in masked.example.answers] == whys
+    assert (masked.example.rollouts, masked.example.tokens) == (2, 7)
+    assert [answer.why for answer in scored.example.answers] == ["", "", "", whys[3]]
+    assert (scored.example.rollouts, scored.example.tokens) == (3, 23)
+    credit = [answer.advantage for answer in masked.example.answers]
+    assert credit == pytest.approx([2 / 3, -1 / 3, -1 / 3, 0])  # the cut one is in the mean
+    assert masked.example.answers[2].total == masked.example.answers[3].total == 0
+
+
+def test_a_group_that_agrees_is_dropped_or_kept() -> None:
+    rows = [Asked(1, 2), Asked(1, 5)]
+    dropped, kept = (of("grpo", rows, 8, zero_signal=what).example for what in ("drop", "keep"))
+    assert {answer.why for answer in dropped.answers} == {"the group has no signal"}
+    assert (dropped.rollouts, dropped.tokens) == (0, 0)
+    # nothing to learn in the step: the batch is empty there as well
+    assert (kept.rollouts, kept.absolute) == (0, 0)
+    assert any("nothing is in the loss" in line for line in lines_of(of("grpo", rows, 8)))
+
+
+def test_an_example_that_cannot_be_is_refused() -> None:
+    for rows, said in (
+        ([Asked(1, 2)], "2 to 64"),
+        ([Asked(1, 2), Asked(1, 9)], "9 tokens: the budget is 8"),
+        ([Asked(1, 2), Asked(1, 0)], "0 tokens"),
+        ([Asked(1, 2), Asked(1, 5, is_cut=True)], "cut at 5"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            of("grpo", rows, 8)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "axes", "up", "down"),
+    [
+        (
+            "dr_grpo",
+            {},
+            [(0, 1.28, "full"), (1.28, None, "cut")],
+            [(0, 0.8, "cut"), (0.8, None, "full")],
+        ),
+        (
+            "dr_grpo",
+            {"clip_low": 1.0},
+            [(0, 1.28, "full"), (1.28, None, "cut")],
+            [(0, None, "full")],
+        ),
+        (
+            "dual_clip",
+            {},
+            [(0, 1.2, "full"), (1.2, None, "cut")],
+            [(0, 0.8, "cut"), (0.8, 3, "full"), (3, None, "cut")],
+        ),
+        ("cispo", {}, [(0, 5, "full"), (5, None, "capped")], [(0, 5, "full"), (5, None, "capped")]),
+        ("rloo", {}, [(0, None, "full")], [(0, None, "full")]),
+        ("sapo", {}, [(0, None, "full")], [(0, None, "full")]),
+        (
+            "gspo",
+            {},
+            [(0, 1.0004, "full"), (1.0004, None, "cut")],
+            [(0, 0.9997, "cut"), (0.9997, None, "full")],
+        ),
+    ],
+)
+def test_where_the_push_is_cut(recipe, axes, up, down) -> None:
+    found = of(recipe, **axes)
+    assert spans_of(found.up) == up
+    assert spans_of(found.down) == down
+
+
+def test_pushes_are_those_of_the_formulas() -> None:
+    clip = dict(zip(of("dr_grpo").up.ratios, of("dr_grpo").up.pushes, strict=True))
+    assert clip[0.5] == pytest.approx(0.5) and clip[1.2] == pytest.approx(1.2)
+    assert clip[1.3] == 0 and clip[3.0] == 0
+    cispo = dict(zip(of("cispo").down.ratios, of("cispo").down.pushes, strict=True))
+    assert cispo[3.0] == pytest.approx(-3) and cispo[7.0] == pytest.approx(-5)
+    sapo = of("sapo").up
+    gate = 1 / (1 + math.exp(-1.0))  # tau = 1, ratio 2
+    assert dict(zip(sapo.ratios, sapo.pushes, strict=True))[2.0] == pytest.approx(
+        4 * gate * (1 - gate) * 2
+    )
+    assert sapo.at_one == pytest.approx(1) and not sapo.is_proportional
+    assert of("rloo").down.is_proportional
+
+
+def test_the_push_in_words() -> None:
+    dual = of("dual_clip")
+    assert push_words(dual.down, False) == (
+        "no push once a token is less than 0.8 or more than 3 times as likely as when drawn"
+    )
+    assert "in geometric mean, are more than 1.0004 times" in push_words(of("gspo").up, True)
+    assert push_words(of("rloo").up, False).startswith("never cut; the push grows in proportion")
+    assert "strongest at ratio 2.0" in push_words(of("sapo").up, False)
+    assert "no longer follows the ratio" in push_words(of("cispo").up, False)
+
+
+def test_a_surrogate_of_a_person_s_own_is_explained(tmp_path) -> None:
+    (tmp_path / "own.py").write_text(
+        "import torch\n"
+        "def hole(log_ratio, tokens):\n"
+        "    rho = log_ratio.exp()\n"
+        "    return torch.where((rho > 2) & (rho < 2.5), rho.detach(), rho) * tokens.advantages\n"
+    )
+    found = of("grpo", surrogate=f"{tmp_path}/own.py:hole")
+    assert spans_of(found.up) == [(0, 2, "full"), (2, 2.5, "cut"), (2.5, None, "full")]
+    assert "between 2 and 2.5 times" in push_words(found.up, False)
+    assert "hole(ρ, A)" in found.formula[0]
+
+
+def test_informative_share_and_advantages_are_the_golden_ones() -> None:
+    sampling = {"group_size": 8}
+    centered = explain(sampling=sampling)
+    standard = explain(sampling=sampling, objective={"recipe": "grpo"})
+    rows = {row.p: row for row in centered.odds}
+    shares = [rows[p].informative for p in (0.01, 0.1, 0.5, 0.9, 0.99)]
+    assert shares == pytest.approx([0.0773, 0.5695, 0.9922, 0.5695, 0.0773], abs=5e-5)
+    assert 100 * rows[0.1].draws == pytest.approx(175.58, abs=5e-3)
+    for found, golden in (
+        (centered, [0.0173, 0.0831, 0.1575, 0.3281, 0.4375]),
+        (standard, [0.0517, 0.2349, 0.4190, 0.7598, 0.9278]),
+    ):
+        means = [row.mean_advantage for row in found.odds[:5]]
+        assert means == pytest.approx(golden, abs=5e-5)
+    assert standard.lone == pytest.approx((math.sqrt(7), -1 / math.sqrt(7)))
+    assert explain(objective={"recipe": "reinforce_pp"}).lone is None
+
+
+def test_the_ladder_s_target_has_a_row_of_its_own() -> None:
+    odds = explain(curriculum={"target": 0.4}).odds
+    assert [row.p for row in odds] == [0.01, 0.05, 0.1, 0.25, 0.4, 0.5, 0.75, 0.9, 0.99]
+    fixed = explain(curriculum={"kind": "uniform", "target": 0.4})
+    assert fixed.target is None and len(fixed.odds) == 8
+
+
+def test_binomial_chances() -> None:
+    assert binomial(3, 0.25).tolist() == pytest.approx([27 / 64, 27 / 64, 9 / 64, 1 / 64])
+
+
+class Fakes:
+    """A curriculum, sampler and judge whose groups of two differ with chance 1/2."""
+
+    def __init__(self) -> None:
+        self.rng = np.random.default_rng(0)
+        self.drawn = 0
+
+    def propose(self, count, rng):
+        self.drawn += count
+        return [type("P", (), {"prompt": "", "key": str(i)}) for i in range(count)]
+
+    def sample(self, prompts, group_size, limits, seed):
+        return [[make_rollout(1)] * group_size for _ in prompts]
+
+    def judge(self, problems, rollouts):
+        return [[Verdict(float(self.rng.random() < 0.5), S.WRONG) for _ in row] for row in rollouts]
+
+
+def test_refilling_is_expected_as_the_step_does_it() -> None:
+    assert refilled(0.5, 2, 2) == pytest.approx((1.5, 3, 1.75))
+    assert refilled(0.0, 4, 3) == (0, 12, 3)
+    assert refilled(1.0, 4, 3) == (4, 4, 1)
+    fakes = Fakes()
+    config = StepConfig(4, 2, Limits(4), Objective(zero_signal="refill"), rounds=3)
+    useful, rounds, tries = 0, 0, 1500
+    for step in range(tries):
+        state = State(fakes, step=step)  # pyright: ignore
+        groups, turns = answered(state, Tools(fakes, fakes, None), config)  # pyright: ignore
+        useful += sum(group.is_informative for group in groups)
+        rounds += turns
+    seen = (useful / tries, fakes.drawn / tries, rounds / tries)
+    assert seen == pytest.approx(refilled(0.5, 4, 3), rel=0.03)
+
+
+def everything() -> list[dict[str, object]]:
+    """Every recipe, every choice of every axis on two of them, and every penalty."""
+    choices = [{axis: name} for axis, (_, table) in AXES.items() for name in table]
+    extras = [
+        {"kl": 0.1, "kl_estimator": "k2"},
+        {"kl": 0.1, "kl_weighted": True, "kl_estimator": "k1"},
+        {"kl": 0.1, "kl_in": "reward"},
+        {"kl_in": "measured"},
+        {"entropy": 0.01},
+        {"entropy_target": 0.2},
+        {"mask_truncated": False, "overlong": 0.7},
+        {"zero_signal": "refill"},
+        {"whiten": True, "zero_signal": "keep"},
+        {"correction": "token_mask", "correction_cap": 0.5},
+    ]
+    alone = [{"recipe": recipe} for recipe in RECIPES]
+    both = [{"recipe": r, **axes} for r, axes in product(("dr_grpo", "gspo"), choices + extras)]
+    return alone + both
+
+
+def test_every_recipe_and_axis_is_explained_in_text_data_and_picture() -> None:
+    refused, explained_ = 0, 0
+    for settings in everything():
+        try:
+            found = explain(objective=settings, learner={"passes": 2})
+        except UsageError:
+            refused += 1
+            continue
+        explained_ += 1
+        lines = list(lines_of(found))
+        assert max(len(line) for line in lines) <= WIDEST, settings
+        assert not any("nan" in line.split() or "None" in line for line in lines), settings
+        json.dumps(found.to_dict(), allow_nan=False)
+        ElementTree.fromstring(svg_of(found))
+    assert explained_ >= 40 and refused <= 16, (explained_, refused)
+
+
+def test_extreme_settings_are_explained() -> None:
+    tiny = explain(sampling={"group_size": 2, "max_tokens": 1, "groups": 1})
+    assert [answer.length for answer in tiny.example.answers] == [1, 1]
+    large = explain(sampling={"group_size": 3000, "max_tokens": 100_000})
+    assert large.odds[0].informative == pytest.approx(1)
+    zero = of("dr_grpo", clip_low=0.0, clip_high=0.0)
+    assert zero.up.edges == pytest.approx([1.0]) and len(set(zero.up.ratios)) > 5
+    for found in (tiny, large, zero):
+        assert max(len(line) for line in lines_of(found)) <= WIDEST
+        ElementTree.fromstring(svg_of(found))
+
+
+def test_one_pass_means_that_nothing_clips_where_that_is_so() -> None:
+    never = "nothing clips, so clip settings do nothing"
+    assert never in remarks(explain())
+    assert never not in remarks(explain(learner={"passes": 2}))
+    assert "there the clip decides" in remarks(explain(learner={"passes": 2}))
+    assert never not in remarks(of("gspo"))
+    assert "rounding between sampler and learner may pass it" in remarks(of("gspo"))
+    assert never in remarks(of("gspo", correction="token_truncate"))  # then it is exactly 1
+    assert "shape of the surrogate away from 1 does nothing" in remarks(of("rloo"))
+    many = explain(objective={"recipe": "rloo"}, learner={"passes": 2})
+    assert "no clip holds the policy" in remarks(many)
+
+
+@pytest.mark.parametrize(
+    ("axes", "said", "plain"),
+    [
+        ({"kl_in": "measured"}, "changes no gradient", {}),
+        ({"kl": 0.1}, "KL(start ‖ policy)", {"kl": 0.1, "kl_estimator": "k2"}),
+        ({"kl": 0.1, "kl_estimator": "k2"}, "KL(policy ‖ start)", {"kl": 0.1}),
+        ({"entropy": 0.01}, "A nat of a token's entropy is paid 0.01", {"entropy_target": 1.0}),
+        ({"entropy_target": 0.3, "entropy_step": 0.01}, "rises by 0.01", {"entropy": 0.1}),
+        (
+            {"overlong": 0.6, "mask_truncated": False},
+            "begins before half",
+            {"overlong": 0.4, "mask_truncated": False},
+        ),
+        (
+            {"overlong": 0.2, "mask_truncated": False, "credit": "standardized"},
+            "divided by their own small spread",
+            {"overlong": 0.2, "mask_truncated": False},
+        ),
+        (
+            {"correction": "token_mask", "correction_cap": 0.5},
+            "leaves out every token",
+            {"correction": "token_mask"},
+        ),
+        ({"zero_signal": "keep"}, "is a smaller step", {}),
+        ({"mask_truncated": False}, "learned from as it was judged", {}),
+        ({"recipe": "reinforce"}, "There is no baseline", {}),
+        (
+            {"recipe": "gspo", "clip_low": 0.2, "clip_high": 0.2},
+            "hardly ever active",
+            {"recipe": "gspo"},
+        ),
+    ],
+)
+def test_remarks_stand_where_they_are_true(axes, said, plain) -> None:
+    assert said in remarks(explain(objective=axes))
+    assert said not in remarks(explain(objective=plain))
+
+
+def test_a_cap_below_one_masks_all_that_the_example_has() -> None:
+    found = of("dr_grpo", correction="token_mask", correction_cap=0.5)
+    assert found.example.absolute == 0
+    assert found.example.tokens > 0
+
+
+def test_refilling_without_rounds_is_dropping() -> None:
+    def said(rounds: int) -> bool:
+        sampling = {"rounds": rounds}
+        found = explain(objective={"zero_signal": "refill"}, sampling=sampling)
+        return "the same as drop" in remarks(found)
+
+    assert said(1) and not said(2)
+
+
+def test_tables_hold_what_training_would_pay() -> None:
+    overlong = of("dapo", budget=100, overlong=0.5).tables[0]
+    assert overlong.rows == ((50, 0), (62, -0.24), (75, -0.5), (88, -0.76), (100, -1))
+    reward = of("dr_grpo", budget=100, kl=0.1, kl_in="reward").tables[0]
+    assert reward.rows[-1] == pytest.approx((1.25, -0.1 * 50 * math.log(1.25)), rel=1e-5)
+    assert reward.rows[1] == (1.0, 0.0)
+    loss = of("dr_grpo", kl=0.5, kl_estimator="k2").tables[0]
+    double = next(row for row in loss.rows if row[0] == 2.0)
+    assert double == pytest.approx((2.0, 0.5 * math.log(2) ** 2 / 2, -0.5 * math.log(2)))
+    mask = of("dr_grpo", correction="token_mask").tables[0]
+    assert [weight for _, weight in mask.rows] == pytest.approx([0.25, 0.5, 0.8, 1, 1.25, 2, 0])
+
+
+def test_the_formula_has_the_objective_s_numbers() -> None:
+    text = "\n".join(of("dual_clip", kl=0.04, entropy=0.001, budget=12).formula)
+    for part in ("clip(ρ, 0.8, 1.2)", "3·A", "− 0.04·k3(l)", "+ 0.001·H", "1/(N·n)"):
+        assert part in text
+    assert "L = 12 tokens" in of("dr_grpo", budget=12).formula[-1]
+    assert "π_first" in "\n".join(of("dr_grpo", correction="sequence_mask").formula)
+
+
+def test_the_real_learner_sees_the_weights_that_are_printed() -> None:
+    """The same group through the real policy and learner, in one update of plain gradients."""
+    from evenodds.batch import collate, lay_out
+    from evenodds.lab.explain import example_group
+    from evenodds.learner import ask
+    from tests.tiny import make_policy
+
+    objective, policy = RECIPES["grpo"], make_policy()
+    batch = collate([example_group(GOLDEN, Limits(8))], objective)
+    found = []
+    for micro in lay_out(batch, 64, pad_id=0, device=policy.device, can_share=True):
+        logprobs, entropy = ask(policy, micro, 1.0)
+        on_policy = torch.zeros_like(logprobs) + micro.old_logprobs
+        tokens = micro.tokens(on_policy.requires_grad_(), entropy)
+        (push,) = torch.autograd.grad(-objective.score(tokens, batch.extent).loss, tokens.logprobs)
+        sums = tokens.sum_by_answer(push)
+        found += list(zip(micro.index, sums.tolist(), strict=True))
+    printed = [answer.total for answer in of("grpo", GOLDEN, 8).example.answers]
+    assert [total for _, total in sorted(found)] == pytest.approx(printed)
