@@ -10,7 +10,8 @@ import torch
 
 from evenodds.batch import Batch, advantages, collate, lay_out
 from evenodds.domain import Extent, Group, Status, Stop, Verdict
-from evenodds.objectives import RECIPES, make_objective
+from evenodds.errors import RunError
+from evenodds.objectives import RECIPES, Objective, make_objective
 from tests.tiny import make_group, make_rollout
 
 DR_GRPO = RECIPES["dr_grpo"]
@@ -109,6 +110,20 @@ def test_whitening_is_over_the_tokens_of_all_groups_in_the_loss() -> None:
     assert values == pytest.approx((tokens - tokens.mean()) / tokens.std())
 
 
+@pytest.mark.parametrize("recipe", ["reinforce_pp", "reinforce_pp_baseline", "dr_grpo"])
+def test_what_could_not_be_judged_has_no_advantage_also_where_all_are_whitened(recipe) -> None:
+    """Exactly 0, whatever its score says; the others are whitened as if it were not there."""
+    objective = make_objective(recipe)
+    one, other = make_group([1, 0, 1, 0.5], [2, 3, 4, 5], "a"), make_group([1, 0], [6, 1], "b")
+    hidden = [*one.verdicts[:2], *(Verdict(v.score, Status.TIMEOUT) for v in one.verdicts[2:])]
+    found = advantages([Group(one.problem, one.rollouts, hidden), other], objective)
+    alone = advantages([make_group([1, 0], [2, 3], "a"), other], objective)
+    assert found[0][2:].tolist() == [0, 0]
+    assert found[0][:2] == pytest.approx(alone[0])
+    assert found[1] == pytest.approx(alone[1])
+    assert found[0][0] > 0 > found[0][1]
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_advantages_have_the_precision_of_the_log_probabilities(dtype) -> None:
     group = make_group([1, 0, 0], [2, 3, 4])
@@ -175,3 +190,10 @@ def test_micro_batches_stay_within_their_budget(can_share) -> None:
     assert sorted(i for micro in found for i in micro.index) == list(range(96))
     assert all(micro.input_ids.numel() <= 30 for micro in found)
     assert any(micro.mask is not None for micro in found) == can_share
+
+
+def test_advantages_that_are_no_numbers_end_with_the_credit_named() -> None:
+    group = make_group([1, 1], [2, 3], key="a")
+    broken = Objective(credit=lambda rewards: rewards * np.nan)
+    with pytest.raises(RunError, match=r"advantages of 'a' are not finite.*objective\.credit"):
+        collate([group], broken)

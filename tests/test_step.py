@@ -9,13 +9,22 @@ import pytest
 
 from evenodds.curricula import make_curriculum
 from evenodds.domain import Group, Limits, Status, Verdict
+from evenodds.errors import UsageError
 from evenodds.judge import InlineJudge
 from evenodds.learner import Update
-from evenodds.objectives import EntropyBonus, make_objective
+from evenodds.objectives import EntropyBonus, Objective, make_objective
 from evenodds.run.records import rollout_rows, step_metrics
 from evenodds.sampling.scripted import ScriptedSampler
-from evenodds.step import State, StepConfig, Tools, learner_logprobs, train_step
+from evenodds.step import (
+    State,
+    StepConfig,
+    Tools,
+    learner_logprobs,
+    nothing_because,
+    train_step,
+)
 from evenodds.tasks import make_task
+from tests.tiny import make_group
 
 TASK = make_task("multiplication")
 
@@ -400,3 +409,16 @@ def test_no_answer_of_a_skipped_step_is_said_to_be_in_a_loss(script) -> None:
     assert report.update is None
     rows = rollout_rows(1, report, "v", [""] * len(report.groups))
     assert all(row["why"] and not row["kept"] for row in rows)
+
+
+def test_a_kl_without_a_reference_is_said_at_the_start() -> None:
+    state, tools, config, _ = make(lambda p, r: "1")
+    wanting = replace(config, objective=make_objective(kl_in="measured"))
+    with pytest.raises(UsageError, match="no reference policy"):
+        train_step(state, replace(tools, reference=None), wanting)
+
+
+def test_a_credit_that_gives_nothing_is_said() -> None:
+    groups = [make_group([1, 0], [2, 3])]
+    objective = Objective(credit=np.zeros_like)
+    assert nothing_because(groups, objective).startswith("no answer has an advantage")

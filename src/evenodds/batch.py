@@ -19,6 +19,7 @@ from torch import Tensor
 
 from evenodds.credit import whitened
 from evenodds.domain import Extent, Group, Limits, Rollout
+from evenodds.errors import RunError
 from evenodds.objectives import Objective, Tokens
 
 Logprobs = NDArray[np.floating]
@@ -84,7 +85,8 @@ def advantages(groups: Sequence[Group], objective: Objective) -> list[NDArray[np
     """
     result = [np.zeros(len(group.rollouts)) for group in groups]
     for group, credit in zip(groups, result, strict=True):
-        credit[group.judged] = objective.credit(group.rewards)
+        if group.judged.any():
+            credit[group.judged] = _credited(group, objective)
     if not objective.whiten:
         return result
     tokens = [
@@ -99,6 +101,16 @@ def advantages(groups: Sequence[Group], objective: Objective) -> list[NDArray[np
 
 def _rows(group: Group) -> Iterator[tuple[Rollout, bool]]:
     return zip(group.rollouts, group.judged.tolist(), strict=True)
+
+
+def _credited(group: Group, objective: Objective) -> NDArray[np.float64]:
+    credit = objective.credit(group.rewards)
+    if not np.isfinite(credit).all():
+        raise RunError(
+            f"the advantages of {group.problem.key!r} are not finite, for the rewards "
+            f"{group.rewards.tolist()!r:.80}. Mend objective.credit, or the verifier's scores."
+        )
+    return credit
 
 
 def _in_loss(rollout: Rollout, judged: bool, objective: Objective) -> bool:

@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Values = Float[np.ndarray, " n"]
 
-FAR = 80.0  # log ratios beyond which the figures stay finite instead of true
+# Log ratios beyond which figures stay finite instead of true. The loss bounds its ratio at e^20
+# already, for its gradient in float32; figures are float64, and are to show how far it really went.
+FINITE = 80.0
 QUARTERS = ("first", "second", "third", "fourth")
 
 
 def _exp(values: Values) -> Values:
-    return np.exp(np.minimum(values, FAR))
+    return np.exp(np.minimum(values, FINITE))
 
 
 def _share(where: Bool[np.ndarray, " n"], among: Bool[np.ndarray, " n"]) -> float:
@@ -55,7 +57,7 @@ def kl_estimates(log_ratio: Values) -> dict[str, float]:
     return {
         "k1": float(-log_ratio.mean()),
         "k2": float(np.square(log_ratio).mean() / 2),
-        "k3": float((np.expm1(np.minimum(log_ratio, FAR)) - log_ratio).mean()),
+        "k3": float((np.expm1(np.minimum(log_ratio, FINITE)) - log_ratio).mean()),
     }
 
 

@@ -230,8 +230,6 @@ def _measured(first: _Pass, last: _Pass, objective: Objective) -> dict[str, floa
     }
     if "reference" in before:
         metrics |= diagnostics.reference_metrics(before["reference"] - before["logprobs"])
-    if objective.entropy != 0:
-        metrics["entropy/coefficient"] = objective.entropy
     if objective.correction is not None:
         gap = before["logprobs"] - before["old"]
         if objective.correction.sequence:  # one weight an answer, whose tokens stand together

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from evenodds.batch import collate
+from evenodds.batch import advantages, collate
 from evenodds.curricula import Curriculum
 from evenodds.domain import Group, Limits
+from evenodds.errors import UsageError
 from evenodds.judge import Judge
 from evenodds.learner import Learner, Update
 from evenodds.objectives import EntropyBonus, Objective, shaped
@@ -98,14 +99,15 @@ class StepReport:
 def train_step(state: State, tools: Tools, config: StepConfig) -> tuple[State, StepReport]:
     """One policy update."""
     objective = state.bonus.applied(config.objective) if state.bonus else config.objective
+    require_reference(objective, tools)
     groups, rounds = answered(state, tools, config)
     state = state.observed(groups)
-    if objective.needs_reference and tools.reference is not None:
+    if tools.reference is not None and objective.needs_reference:
         groups = tools.reference.annotate(groups)
     groups = [shaped(group, objective) for group in groups]
     batch = collate(groups, objective)
     if not batch.prompts:
-        skipped = nothing_because(groups)
+        skipped = nothing_because(groups, objective)
         return state, StepReport(groups, objective, rounds, skipped=skipped)
     update = tools.learner.update(batch, objective)
     state = state.updated(update)
@@ -130,13 +132,24 @@ def answered(state: State, tools: Tools, config: StepConfig) -> tuple[list[Group
     return groups, config.rounds if refills else 1
 
 
-def nothing_because(groups: list[Group]) -> str:
+def require_reference(objective: Objective, tools: Tools) -> None:
+    """Raise `UsageError` where an objective asks a reference policy that is not there."""
+    if objective.needs_reference and tools.reference is None:
+        raise UsageError(
+            "the objective wants a KL, but there is no reference policy. Got Tools without one. "
+            "Give Tools(..., reference=TorchReference(policy))."
+        )
+
+
+def nothing_because(groups: list[Group], objective: Objective) -> str:
     """Why a step had nothing to learn from."""
     if not any(group.judged.any() for group in groups):
         notes = [verdict.note for group in groups for verdict in group.verdicts if verdict.note]
         return f"no answer could be judged ({notes[0] if notes else 'no reason given'})"
     if any(group.is_informative for group in groups):
-        return "every answer that differed was cut by the budget: raise sampling.max_tokens"
+        if any(credit.any() for credit in advantages(groups, objective)):
+            return "every answer that differed was cut by the budget: raise sampling.max_tokens"
+        return "no answer has an advantage, though rewards differ: see objective.credit"
     if all(rollout.is_truncated for group in groups for rollout in group.rollouts):
         return "every answer was cut by the budget: raise sampling.max_tokens"
     return "every group agreed: nothing to learn from"

@@ -11,7 +11,7 @@ from evenodds.objectives import RECIPES, make_objective
 from evenodds.objectives import correction as corrections
 from evenodds.objectives import ratio as ratios
 from evenodds.objectives import reduce as reductions
-from evenodds.objectives.choose import AXES, KL_PLACES, SETTINGS
+from evenodds.objectives.choose import AXES, KL_PLACES, SETTINGS, named
 from evenodds.objectives.describe import axes_of
 from evenodds.objectives.penalty import KL
 from evenodds.objectives.surrogate import Cispo, Clip, DualClip, Reinforce, SoftGate
@@ -207,7 +207,9 @@ def test_values_out_of_their_range_are_refused_by_key(key, value) -> None:
 
 def test_a_surrogate_chosen_by_its_own_name_keeps_the_recipes_settings() -> None:
     assert make_objective("gspo", surrogate="clip").surrogate == RECIPES["gspo"].surrogate
-    assert make_objective("gspo", surrogate="dual_clip").surrogate == DualClip()
+    assert make_objective("gspo", surrogate="dual_clip").surrogate == DualClip(3e-4, 4e-4, 3.0)
+    assert make_objective("dual_clip", surrogate="clip").surrogate == Clip(0.2, 0.2)
+    assert make_objective("gspo", surrogate="soft_gate").surrogate == SoftGate()
     assert make_objective("grpo", credit="leave_one_out", clip_high=0.4).surrogate == Clip(0.2, 0.4)
 
 
@@ -297,3 +299,47 @@ def test_extras_in_words() -> None:
     assert len({axes_of(o) for o in RECIPES.values()}) == len(RECIPES)
     for axis, (_, table) in AXES.items():
         assert table, axis
+
+
+OWN_KL = """from evenodds.objectives import Objective
+from evenodds.objectives.penalty import KL
+loss = Objective(kl_loss=KL(0.04, "k2", weighted=True))
+reward = Objective(kl_reward=0.05)
+measured = Objective(measure_kl=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "wanted"),
+    [
+        ("loss", {"kl_weighted": False}, (KL(0.04, "k2", False), 0.0, False)),
+        ("loss", {"kl": 0.1}, (KL(0.1, "k2", True), 0.0, False)),
+        ("loss", {"kl_estimator": "k3"}, (KL(0.04, "k3", True), 0.0, False)),
+        ("loss", {"kl_in": "measured"}, (None, 0.0, True)),
+        ("loss", {"kl": 0.0}, (None, 0.0, False)),
+        ("loss", {"kl_in": "reward"}, (None, 0.04, False)),
+        ("reward", {"kl": 0.1}, (None, 0.1, False)),
+        ("reward", {"kl_in": "loss"}, (KL(0.05), 0.0, False)),
+        ("measured", {"kl": 0.1}, (KL(0.1), 0.0, False)),
+        ("measured", {"kl_in": "none"}, (None, 0.0, False)),
+    ],
+)
+def test_what_is_not_said_of_a_kl_is_the_recipes(tmp_path, name, given, wanted) -> None:
+    (tmp_path / "mine.py").write_text(OWN_KL)
+    found = make_objective(f"{tmp_path / 'mine.py'}:{name}", **given)
+    assert (found.kl_loss, found.kl_reward, found.measure_kl) == wanted
+
+
+def test_a_subclass_has_its_own_name() -> None:
+    class Half(Clip):
+        pass
+
+    assert named(Half()) == "Half"
+    assert named(Clip()) == "clip"
+
+
+@pytest.mark.parametrize("over", [{"overlong": 0.2, "mask_truncated": False}, {"kl": 0.1}])
+def test_penalties_in_the_reward_do_not_go_with_a_division_by_its_mean(over) -> None:
+    over = {**over, **({"kl_in": "reward"} if "kl" in over else {})}
+    with pytest.raises(UsageError, match="divides by the mean reward"):
+        make_objective("maxrl", **over)

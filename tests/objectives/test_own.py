@@ -174,8 +174,8 @@ def test_a_recipe_of_ones_own_and_its_axes_changed(own) -> None:
         ({"surrogate": "dead"}, "failed on an example. Got RuntimeError"),
         ({"surrogate": "answer"}, "failed on an example"),
         ({"surrogate": "best"}, "failed on an example. Got TypeError"),
-        ({"credit": "sum_of"}, "must return an advantage for each reward"),
-        ({"credit": "blank"}, "must return an advantage for each reward"),
+        ({"credit": "sum_of"}, "must return a finite advantage for each reward"),
+        ({"credit": "blank"}, "must return a finite advantage for each reward"),
         ({"credit": "raises"}, "failed on an example. Got RuntimeError: two lines"),
         ({"surrogate": "sharpp"}, "has no function 'sharpp'. Did you mean 'sharp'"),
         ({"recipe": "sharp"}, "is not an Objective. Got a function. A function of your own goes"),
@@ -228,3 +228,13 @@ def test_a_correction_that_is_a_plain_function_is_refused(own) -> None:
     """It has no cap to be reported, and none to be changed."""
     with pytest.raises(UsageError, match="Correction"):
         make_objective(correction=own("weight"))
+
+
+@pytest.mark.parametrize("at", ["(1.0, 1.0, 1.0)", "(1.0,)"])
+def test_a_credit_that_fails_where_all_agree_or_one_is_alone_is_found(tmp_path, at) -> None:
+    body = "r - r.mean()" if at == "(1.0,)" else "(r - r.mean()) / r.std()"
+    lone = " if r.size > 1 else r * float('nan')" if at == "(1.0,)" else ""
+    (tmp_path / "mine.py").write_text(f"def normed(r):\n    return {body}{lone}\n")
+    with pytest.raises(UsageError, match="finite advantage for each reward") as found:
+        make_objective(credit=f"{tmp_path / 'mine.py'}:normed")
+    assert f"for {at}" in str(found.value)

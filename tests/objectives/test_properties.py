@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import product
 
 import jaxtyping
 import numpy as np
@@ -17,6 +18,7 @@ import torch
 from evenodds.batch import advantages, collate
 from evenodds.domain import Extent, Group, Verdict
 from evenodds.objectives import Objective, shaped
+from evenodds.objectives.shaping import soft_overlong
 from tests.objectives import cases
 from tests.objectives.cases import OBJECTIVES, Case, assert_same, laid_out, whole
 
@@ -229,12 +231,27 @@ def test_gradients_stay_finite_however_far_the_policy_moved(name, dtype) -> None
         assert torch.isfinite(scored.loss), seed
 
 
+def of_one(test: Callable[..., None], name: str) -> list[dict[str, object]]:
+    """All arguments with which pytest calls a test for one objective; none if it has no names."""
+    marks = [mark.args for mark in getattr(test, "pytestmark", []) if mark.name == "parametrize"]
+    if ("name", NAMES) not in marks:
+        return []
+    kept = {argument: [name] if argument == "name" else values for argument, values in marks}
+    return [dict(zip(kept, row, strict=True)) for row in product(*kept.values())]
+
+
 def test_more_than_two_thousand_cases_are_run() -> None:
-    """By the plan: of workers that share these tests each sees a part only."""
-    split, layout, order, outside, ratio_one = ROUNDS, ROUNDS * (1 + 4), ROUNDS, ROUNDS, ROUNDS
-    written, agreed, finite = 3, 3, 2 * 3
-    each = split + layout + order + outside + ratio_one + written + agreed + finite
-    assert len(NAMES) * each > 2_000
+    """Every test of this file is run for one objective and its cases are counted.
+
+    Not by what a session ran so far: of workers that share these tests each sees a part only.
+    """
+    tests = [test for name, test in globals().items() if name.startswith("test_")]
+    calls = [(test, arguments) for test in tests for arguments in of_one(test, "dr_grpo")]
+    before = COUNT["cases"]
+    for test, arguments in calls:
+        test(**arguments)
+    assert len({test for test, _ in calls}) >= 8
+    assert (COUNT["cases"] - before) * len(NAMES) > 2_000
 
 
 def test_a_shared_layout_was_among_them() -> None:
@@ -279,12 +296,24 @@ def test_keeping_changes_the_denominators_and_dropping_the_groups() -> None:
         assert all(not other[name].any() for name in other.keys() - one.keys())
 
 
-def test_shaping_twice_is_not_what_a_step_does() -> None:
-    """`shaped` leaves statuses, and what could not be judged, as they are."""
+def test_shaping_adds_each_penalty_once_to_what_was_judged() -> None:
+    """Statuses stay, and what could not be judged. Shaping twice would take it off twice."""
     objective = OBJECTIVES["dr_grpo, overlong"]
-    case = cases.draw(np.random.default_rng(3))
-    for before in case.groups:
+    groups = [
+        group for seed in range(6) for group in cases.draw(np.random.default_rng(seed)).groups
+    ]
+    paid = []
+    for before in groups:
         after = shaped(before, objective)
+        again = shaped(after, objective)
         assert [v.status for v in after.verdicts] == [v.status for v in before.verdicts]
-        for old, new in zip(before.verdicts, after.verdicts, strict=True):
-            assert new is old if not old.is_judged else new.score <= old.score
+        rows = zip(before.rollouts, before.verdicts, after.verdicts, again.verdicts, strict=True)
+        for rollout, old, new, twice in rows:
+            if not old.is_judged:
+                assert new is old
+                continue
+            penalty = soft_overlong(rollout.ids.size, cases.BUDGET, objective.overlong)
+            paid.append(penalty)
+            assert new.score == pytest.approx(old.score + penalty)
+            assert twice.score == pytest.approx(old.score + 2 * penalty)
+    assert min(paid) < 0 == max(paid)

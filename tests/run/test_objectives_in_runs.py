@@ -91,14 +91,33 @@ def test_a_lora_run_has_the_starting_adapter_as_reference(tmp_path) -> None:
     assert with_kl[-1] > 0
 
 
+OWN = "def fading(log_ratio, tokens):\n    return tokens.advantages * log_ratio.exp()\n"
+
+
 def test_the_folder_keeps_the_source_of_an_objective_of_ones_own(tmp_path) -> None:
-    source = "def fading(log_ratio, tokens):\n    return tokens.advantages * log_ratio.exp()\n"
-    (tmp_path / "mine.py").write_text(source)
+    (tmp_path / "mine.py").write_text(OWN)
     name = f"{tmp_path / 'mine.py'}:fading"
     folder = run(tmp_path, objective__surrogate=name, run__steps=1).folder
     found = json.loads((folder / "passports" / "objective.json").read_text())
     assert found["surrogate"] == "fading"
-    assert found["own_sources"] == {"mine.py": source}
+    assert found["own_sources"] == {"surrogate": {"name": name, "text": OWN}}
+
+
+def test_a_run_does_not_go_on_with_changed_code(tmp_path) -> None:
+    (tmp_path / "mine.py").write_text(OWN)
+    (tmp_path / "grade.py").write_text("def grade(p, text):\n    return p.answer in text\n")
+    over = {
+        "objective__surrogate": f"{tmp_path / 'mine.py'}:fading",
+        "task__verifier": f"{tmp_path / 'grade.py'}:grade",
+    }
+    run(tmp_path, **over, run__steps=1)
+    (tmp_path / "mine.py").write_text(OWN.replace("exp()", "exp() * 2"))
+    with pytest.raises(UsageError, match="another objective of your own"):
+        run(tmp_path, **over, run__steps=2)
+    (tmp_path / "mine.py").write_text(OWN)
+    (tmp_path / "grade.py").write_text("def grade(p, text):\n    return True\n")
+    with pytest.raises(UsageError, match="another verifier of your own"):
+        run(tmp_path, **over, run__steps=2)
 
 
 @pytest.mark.parametrize(

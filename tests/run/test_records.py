@@ -11,7 +11,7 @@ from evenodds import __version__
 from evenodds.curricula import make_curriculum
 from evenodds.domain import Group, Limits, Status, Verdict
 from evenodds.learner import Update
-from evenodds.objectives import RECIPES
+from evenodds.objectives import RECIPES, EntropyBonus
 from evenodds.run.folder import RunFolder
 from evenodds.run.records import rollout_rows, step_metrics
 from evenodds.run.writer import SCHEMA, RunWriter
@@ -86,3 +86,13 @@ def test_an_answer_without_tokens_is_not_kept() -> None:
     group = Group(group.problem, [group.rollouts[0], empty], group.verdicts)
     row = rows_of(group, {})[1]
     assert not row["kept"] and "no tokens" in row["why"]
+
+
+def test_the_entropy_coefficient_is_shown_also_while_nothing_is_paid() -> None:
+    before = State(make_curriculum("ladder", TASK), bonus=EntropyBonus(0.3, 0.01, seen=0.5))
+    group = make_group([1, 1], [2, 2])
+    report = StepReport([group], before.bonus.applied(RECIPES["dr_grpo"]), skipped="nothing")
+    shown = step_metrics(before, before.observed([group]), report)
+    assert (shown["entropy/coefficient"], shown["entropy/coefficient_held"]) == (0.0, 0.01)
+    plain = metrics_of(group)
+    assert not any(name.startswith("entropy/coefficient") for name in plain)

@@ -10,10 +10,12 @@ import pytest
 from evenodds.domain import Limits
 from evenodds.evaluation import EvaluationSettings, evaluate
 from evenodds.judge import InlineJudge
-from evenodds.run import writer as writing
+from evenodds.run import passports as writing
+from evenodds.run import writer
 from evenodds.run.config import make_config
 from evenodds.run.folder import RunFolder
-from evenodds.run.writer import RunWriter, checker_passport, data_passport, disjointness
+from evenodds.run.passports import checker_passport, data_passport, disjointness
+from evenodds.run.writer import RunWriter
 from evenodds.sampling.scripted import ScriptedSampler
 from evenodds.tasks import make_task, problems_task
 
@@ -108,7 +110,7 @@ def test_the_configuration_is_written_first_and_the_rest_can_be_made_up_for(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(writing, "checker_passport", killed)
+        patch.setattr(writer, "checker_passport", killed)
         with pytest.raises(KeyboardInterrupt):
             run.begin(make_config({}), TASK, ["evenodds"])
     assert folder.config.exists() and not folder.checker.exists()

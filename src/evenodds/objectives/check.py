@@ -64,9 +64,11 @@ def _shaped(axis: str, value: object) -> Tensor:
 
 
 def _require_rewards(objective: Objective) -> None:
-    credit = np.asarray(objective.credit(np.array([1.0, 0.0, 0.5])))
-    if credit.shape != (3,) or not np.isfinite(credit).all():
-        raise UsageError(
-            "objective.credit of your own must return an advantage for each reward. "
-            f"Got {credit!r:.60} for (1, 0, 0.5). Mend it."
-        )
+    """Also where all agree and where one stands alone: there a std is 0."""
+    for rewards in ((1.0, 0.0, 0.5), (1.0, 1.0, 1.0), (1.0,)):
+        credit = np.asarray(objective.credit(np.array(rewards)))
+        if credit.shape != (len(rewards),) or not np.isfinite(credit).all():
+            raise UsageError(
+                "objective.credit of your own must return a finite advantage for each reward. "
+                f"Got {credit.tolist()!r:.60} for {rewards}. Mend it."
+            )

@@ -16,7 +16,7 @@ from evenodds.objectives.penalty import ESTIMATORS, KL
 from evenodds.objectives.ratio import RATIOS
 from evenodds.objectives.recipes import RECIPES
 from evenodds.objectives.reduce import REDUCTIONS
-from evenodds.objectives.surrogate import SURROGATES
+from evenodds.objectives.surrogate import SURROGATES, Clip, DualClip
 from evenodds.own import FAILURES, described, load_named
 
 Settings = Mapping[str, Any]
@@ -67,6 +67,8 @@ def _surrogate(base: Any, settings: Settings) -> Any:
     made: Any = _instance(picked) if isinstance(picked, type) else picked
     if chosen is not None and type(made) is type(base):
         made = base  # the recipe's own, by its name: its settings stay
+    elif isinstance(made, Clip | DualClip) and isinstance(base, Clip | DualClip):
+        made = replace(made, low=base.low, high=base.high)  # the same two bounds
     known = {field.name for field in fields(made)} if is_dataclass(picked) else set[str]()
     changed = {name: settings[name] for name in SHAPES if settings.get(name) is not None}
     for name in changed:
@@ -108,30 +110,43 @@ def _is_choice(entry: Any, choice: Any) -> bool:
     """Whether `choice` is this entry of an axis, whatever its settings."""
     if isinstance(entry, Correction) and isinstance(choice, Correction):
         return (entry.bound, entry.sequence) == (choice.bound, choice.sequence)
-    return entry is choice or (isinstance(entry, type) and isinstance(choice, entry))
+    return entry is choice or type(choice) is entry
 
 
-def _kl(settings: Settings) -> dict[str, Any]:
-    """The fields of an objective that say where a KL goes."""
-    coefficient = settings.get("kl")
-    place = settings.get("kl_in") or ("loss" if coefficient else "none")
-    estimator = settings.get("kl_estimator")
-    weighted = settings.get("kl_weighted")
+def _kl(settings: Settings, base: Objective) -> dict[str, Any]:
+    """The fields of an objective that say where a KL goes; what is not given is the recipe's."""
+    place = settings.get("kl_in") or _place_of(settings, base)
     if place not in KL_PLACES:
         raise unknown("place of the KL", place, KL_PLACES)
+    given = {name: settings.get(name) for name in ("kl", "kl_estimator", "kl_weighted")}
     if place in ("none", "measured"):
-        _refuse_given(place, kl=coefficient, kl_estimator=estimator, kl_weighted=weighted)
+        _refuse_given(place, **given)
         return {"measure_kl": place == "measured"}
+    own = base.kl_loss or KL(base.kl_reward)
+    coefficient = own.coefficient if given["kl"] is None else given["kl"]
     if not coefficient:
         raise UsageError(
             f"objective.kl_in is {place!r}, but the KL has no coefficient. Set objective.kl."
         )
     if place == "reward":
-        return _kl_reward(coefficient, estimator, weighted)
-    estimator = estimator or "k3"
+        return _kl_reward(coefficient, given["kl_estimator"], given["kl_weighted"])
+    estimator = given["kl_estimator"] or own.estimator
     if estimator not in ESTIMATORS:
         raise unknown("KL estimator", estimator, ESTIMATORS)
-    return {"kl_loss": KL(coefficient, estimator, bool(weighted))}
+    weighted = own.weighted if given["kl_weighted"] is None else given["kl_weighted"]
+    return {"kl_loss": KL(coefficient, estimator, weighted)}
+
+
+def _place_of(settings: Settings, base: Objective) -> str:
+    """Where the KL goes if that is not said: where the recipe has it, else into the loss."""
+    coefficient = settings.get("kl")
+    if coefficient == 0:
+        return "none"
+    if base.kl_loss is not None or base.kl_reward:
+        return "reward" if base.kl_reward else "loss"
+    if coefficient is not None:
+        return "loss"
+    return "measured" if base.measure_kl else "none"
 
 
 def _kl_reward(coefficient: float, estimator: str | None, weighted: bool | None) -> dict[str, Any]:
@@ -205,7 +220,7 @@ def make_objective(recipe: str = "dr_grpo", **settings: Any) -> Objective:
     changed["surrogate"] = _surrogate(base.surrogate, given)
     changed["correction"] = _correction(given, base.correction)
     if any(name in given for name in ("kl", "kl_in", "kl_estimator", "kl_weighted")):
-        changed |= {"kl_loss": None, "kl_reward": 0.0, "measure_kl": False} | _kl(given)
+        changed |= {"kl_loss": None, "kl_reward": 0.0, "measure_kl": False} | _kl(given, base)
     objective = replace(base, **changed)
     require_legal(objective)
     if any(isinstance(value, str) and ":" in value for value in (recipe, *given.values())):

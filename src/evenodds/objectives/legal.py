@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evenodds.credit import raw
+from evenodds.credit import mean_normalized, raw
 from evenodds.errors import UsageError
 from evenodds.objectives.objective import Objective
 from evenodds.objectives.ratio import sequence
@@ -52,6 +52,12 @@ def _groups(objective: Objective) -> Iterator[str]:
         yield (
             f"objective.zero_signal cannot be {objective.zero_signal!r} with {what}: groups whose "
             "rewards agree have a gradient there. Set objective.zero_signal to keep."
+        )
+    if objective.credit is mean_normalized and (objective.overlong or objective.kl_reward):
+        yield (
+            "objective.credit 'mean_normalized' divides by the mean reward, which penalties in the "
+            "reward can bring to 0. Leave objective.overlong out and set objective.kl_in to loss, "
+            "or choose another credit."
         )
     if objective.zero_signal == "refill" and objective.kl_reward != 0:
         yield (

@@ -123,6 +123,10 @@ def step_metrics(before: State, after: State, report: StepReport) -> dict[str, A
         **_statuses(groups),
         "num_tokens": after.tokens,
     }
+    if before.bonus is not None and after.bonus is not None:
+        metrics |= {"entropy/coefficient_held": after.bonus.coefficient}
+    if before.bonus is not None or report.objective.entropy:
+        metrics |= {"entropy/coefficient": report.objective.entropy}
     if report.update is not None:
         metrics |= report.update.metrics
     if report.skipped:

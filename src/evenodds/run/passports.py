@@ -1,0 +1,208 @@
+"""Passports: what a run was made with, so that it can be repeated and its rewards be explained."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+
+from evenodds import __version__
+from evenodds.errors import UsageError
+from evenodds.evaluation import finite, summary_of
+from evenodds.objectives import Objective
+from evenodds.run.folder import RunFolder
+from evenodds.tasks import Task
+from evenodds.tasks.prompting import as_text
+from evenodds.verifiers import VERIFIERS, Verifier, canonical, extract, grammar, reasoning
+
+
+def _number_configuration() -> dict[str, object]:
+    """Every choice of `number` on which graders differ, and the limits on what it reads."""
+    policy = {name: _plain(value) for name, value in asdict(canonical.DEFAULT).items()}
+    return {
+        "extraction_order": list(extract.DEFAULT_ORDER),
+        "policy": policy,
+        "accepted_forms": list(get_args(grammar.Form)),
+        "limits": {
+            "characters_read": reasoning.MAX_CHARACTERS,
+            "characters_of_an_answer": canonical.MAX_CHARACTERS,
+            "tokens_of_an_answer": grammar.MAX_TOKENS,
+            "depth": grammar.MAX_DEPTH,
+            "exponent": grammar.MAX_EXPONENT,
+            "bits": grammar.MAX_BITS,
+        },
+    }
+
+
+def _text_configuration() -> dict[str, object]:
+    return {
+        "extraction_order": ["answer tags", "the last line, for a gold of one line", "all of it"],
+        "comparison": "character for character, white space at the ends aside",
+        "limits": {"characters_read": reasoning.MAX_CHARACTERS},
+    }
+
+
+CONFIGURATIONS: Mapping[str, Callable[[], dict[str, object]]] = {
+    "number": _number_configuration,
+    "text": _text_configuration,
+}
+
+
+def _plain(value: object) -> object:
+    """A value as JSON has it; an exact fraction is written as text, for a float would round it."""
+    return str(value) if isinstance(value, Fraction) else value
+
+
+def _sha256(path: Path | None) -> str | None:
+    """The hash of a file's bytes; None where there is no file to read."""
+    try:
+        return None if path is None else hashlib.sha256(path.read_bytes()).hexdigest()
+    except (OSError, ValueError):  # ValueError: a name with a null character
+        return None
+
+
+def _source_file(function: Callable[..., object]) -> Path | None:
+    """The file that a person's function was read from; None where it was typed or is compiled."""
+    try:
+        inner = inspect.unwrap(function)
+        is_plain = inspect.isfunction(inner) or inspect.ismethod(inner)
+        found = inspect.getsourcefile(inner if is_plain else type(inner))
+    except (TypeError, OSError, ValueError):  # built in; no file; wrapped in a circle
+        return None
+    return None if found is None else Path(found)
+
+
+def _own_source(verifier: Verifier) -> dict[str, object]:
+    source = _source_file(verifier)
+    digest = _sha256(source)
+    name = source.name if source is not None and digest is not None else None
+    return {"source_file": name, "source_sha256": digest}
+
+
+def checker_passport(task: Task) -> dict[str, object]:
+    """Which verifier pays, all that decides what it pays, and a hash of that.
+
+    Of a registered verifier that is its configuration; of a person's own function the file that it
+    stands in, as far as there is one.
+    """
+    name = task.verifier_name
+    is_registered = VERIFIERS.get(name) is task.verifier
+    configuration = {"configuration": CONFIGURATIONS.get(name, dict)()}
+    known: dict[str, object] = {
+        "verifier": name,
+        "package": f"evenodds {__version__}",
+        "kind": "registered" if is_registered else "own function",
+        **(configuration if is_registered else _own_source(task.verifier)),
+    }
+    digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
+    return {**known, "configuration_sha256": digest, "bench": "not run: it comes with `check`"}
+
+
+def objective_passport(objective: Objective, named: Mapping[str, Any]) -> dict[str, object]:
+    """Every axis by name and, of a person's own code, the text of the files that it stands in.
+
+    named: the settings of [objective]; those of the form `file.py:name` name such code.
+    """
+    from evenodds.objectives.describe import axes_of, record_of
+
+    own = {key: value for key, value in named.items() if isinstance(value, str) and ":" in value}
+    sources = {key: {"name": value, "text": _text(value)} for key, value in own.items()}
+    return {"axes": axes_of(objective), **record_of(objective), "own_sources": sources}
+
+
+def _text(name: str) -> str | None:
+    """The source that `file.py:name` or `package.module:name` was read from, if any."""
+    place = name.rpartition(":")[0]
+    path = place if place.endswith(".py") else getattr(sys.modules.get(place), "__file__", None)
+    try:
+        return None if path is None else Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+
+
+def require_same_code(folder: RunFolder, task: Task, objective: Mapping[str, object]) -> None:
+    """Raise `UsageError` where a person's own code is another than the run began with.
+
+    objective: the passport of today's. A folder without passports has nothing to compare.
+    """
+    before = _own(folder.objective, "own_sources")
+    if before is not None and before != objective["own_sources"]:
+        raise UsageError(
+            f"the run {str(folder.path)!r} began with another objective of your own: its file has "
+            f"changed. Restore it from {str(folder.objective)!r}, or start another run."
+        )
+    before, now = _own(folder.checker, "source_sha256"), checker_passport(task)
+    if before is not None and before != now.get("source_sha256"):
+        raise UsageError(
+            f"the run {str(folder.path)!r} began with another verifier of your own: "
+            f"{now.get('source_file')} has changed. Restore it, or start another run."
+        )
+
+
+def _own(path: Path, key: str) -> object:
+    """An entry of a passport; None where it is not to be had."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8")).get(key)
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
+def disjointness(task: Task, count: int = 1000) -> dict[str, object]:
+    """The proof that training and held-out problems are apart: the rule, and how often it held.
+
+    count: training problems that are generated, over all levels in turn, and looked up.
+    """
+    levels = range(len(task.levels))
+    held = [problem for level in levels for problem in task.held_out(level)]
+    keys, prompts = {p.key for p in held}, {as_text(p.prompt) for p in held}
+    rng = np.random.default_rng(0)
+    drawn = [task.generate(place % len(levels), rng) for place in range(count)]
+    return {
+        "rule": "no training problem has the key of a held-out one: `split` says which are held "
+        "out, and generation passes them over",
+        "held_out_keys": len(keys),
+        "training_problems_checked": count,
+        "held_out_keys_among_them": sum(problem.key in keys for problem in drawn),
+        "held_out_prompts_among_them": sum(as_text(p.prompt) in prompts for p in drawn),
+    }
+
+
+def _initial_rates(base: Mapping[str, Any]) -> list[dict[str, object]]:
+    return [
+        {"level": row.label, "problems": row.problems, **asdict(row.side.sampled)}
+        for row in summary_of(base).levels
+    ]
+
+
+def data_passport(
+    task: Task, base: Mapping[str, Any] | None = None, chat_template: str | None = None
+) -> dict[str, object]:
+    """The task's passport, how its problems are put, and the proof that the split holds.
+
+    base: the record of the base's evaluation; with it the limits of an answer and each level's
+    initial solve rate, with its 95 % interval, are there too. chat_template: the tokenizer's, where
+    the style is `chat`.
+    """
+    options = getattr(task, "options", None)  # a person's own task may have none
+    data = getattr(options, "data", None)
+    settings: Mapping[str, Any] = {} if base is None else base["settings"]
+    names = ("max_tokens", "temperature", "stop_strings")
+    passport: dict[str, object] = {
+        **task.passport(),
+        "style": getattr(options, "style", None),
+        "chat_template": chat_template,
+        "stop_strings": list(task.stop_strings),
+        "limits": {name: settings[name] for name in names if name in settings} or None,
+        "disjoint": disjointness(task),
+        "data_file_sha256": _sha256(Path(data) if data else None),
+        "initial_solve_rates": None if base is None else _initial_rates(base),
+    }
+    return finite(passport)
