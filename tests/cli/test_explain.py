@@ -14,6 +14,12 @@ import pytest
 from evenodds.cli import main
 from evenodds.objectives import RECIPES
 
+
+@pytest.fixture(autouse=True)
+def _terminal(monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+
+
 GOLDEN = ("--rewards", "1,0,1", "--lengths", "2,5,8", "--sampling.max_tokens", "8")
 
 
@@ -64,6 +70,14 @@ def test_all_parts_are_there_and_narrow(capsys) -> None:
     assert max(map(len, lines)) <= 100
     flat = " ".join(" ".join(lines).split())
     assert "(A > 0): no push once a token is more than 1.28 times as likely as when drawn." in flat
+
+
+def test_the_terminal_s_width_is_kept(capsys, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    narrow = said(capsys, "--objective", "gspo").splitlines()
+    monkeypatch.setenv("COLUMNS", "300")
+    wide = said(capsys, "--objective", "gspo").splitlines()
+    assert max(map(len, narrow)) <= 80 < max(map(len, wide)) <= 96
 
 
 @pytest.mark.parametrize("recipe", sorted(RECIPES))

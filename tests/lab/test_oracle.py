@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -128,6 +129,18 @@ def test_scales_against_all_groups_counted_one_by_one() -> None:
     assert closed.scale_mean_normalized(size, p) == pytest.approx(scales["mean"])
 
 
+def test_difficulty_takes_four() -> None:
+    """No bias of two, sqrt 2 of three whatever p, and of four one that grows as p falls."""
+    assert [closed.scale_standardized(2, p) for p in (0.05, 0.5)] == pytest.approx([1, 1])
+    assert [closed.scale_standardized(3, p) for p in (0.05, 0.5)] == pytest.approx([2**0.5] * 2)
+    four = [closed.scale_standardized(4, p) for p in (0.05, 0.2, 0.5)]
+    assert four == pytest.approx(
+        [3**0.5 * (p * p + (1 - p) ** 2) + 3 * p * (1 - p) for p in (0.05, 0.2, 0.5)]
+    )
+    for size in (cases(), cases(quick=True)):
+        assert {c.sizes for c in size if "difficulty" in c.says and "√(T" not in c.says} == {(4,)}
+
+
 def test_a_known_difficulty_bias() -> None:
     """Mean |A| of FORMULAS at G = 8: .0831 and .2349 at p = .05; E|A| = 2 p q scale."""
     for p, mean_centered, mean_standardized in ((0.05, 0.0831, 0.2349), (0.5, 0.4375, 0.9278)):
@@ -193,7 +206,7 @@ def test_the_reduced_oracle_is_as_documented() -> None:
 
 
 def test_off_policy_a_tenth_is_clipped_on_each_side() -> None:
-    for where in ("tabular", 2, 3), ("GRU", 2, 3), ("tabular", 1, 3):
+    for where in ("tabular", 2, 3), ("GRU", 2, 3), ("tabular", 1, 3), ("GRU", 2, 2):
         row = check(forms.recipe_case("dr_grpo", make_world(*where, "off"), 2))
         assert min(row.clipped) >= 0.1, (where, row.clipped)
 
@@ -339,4 +352,28 @@ def test_a_terminal_gets_colours() -> None:
     screen = Screen()
     printed(rows, screen)
     assert "dr_grpo" in screen.getvalue()
+    assert "\x1b[" in screen.getvalue()
     assert markdown(rows).count("\n") == 5
+
+
+@pytest.mark.parametrize("columns", [80, 100, 160])
+def test_the_table_fits_the_terminal(columns: int, monkeypatch) -> None:
+    class Screen(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("COLUMNS", str(columns))
+    rows = [check(case) for case in cases(quick=True) if case.name in ("grpo", "k1 per answer")]
+    screen, file = Screen(), io.StringIO()
+    printed(rows, screen)
+    printed(rows, file)
+    lines = re.sub(r" *\x1b\[[0-9;]*m *$|\x1b\[[0-9;]*m", "", screen.getvalue(), flags=re.M)
+    lines = [line.rstrip() for line in lines.splitlines()]
+    assert max(map(len, lines)) <= columns
+    assert ("|aim|" in lines[1] or "|aim|" in lines[0]) == (columns == 160)
+    if columns == 100:
+        at = next(n for n, line in enumerate(lines) if line.startswith("grpo"))
+        assert lines[at].endswith("ok") and lines[at + 1] == f"  {rows[0].case.says}"
+        assert lines[-1].startswith("left out: |aim| and |E ĝ|")
+    heading = file.getvalue().splitlines()[0]
+    assert all(name in heading for name in ("|aim|", "E ĝ / aim", "documented bias"))

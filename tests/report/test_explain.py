@@ -178,6 +178,81 @@ def test_a_surrogate_of_a_person_s_own_is_explained(tmp_path) -> None:
     assert "hole(ρ, A)" in found.formula[0]
 
 
+def test_a_function_of_a_person_s_own_is_not_taken_for_ours_by_its_name(tmp_path) -> None:
+    """Nor need it be hashable."""
+    (tmp_path / "own.py").write_text(
+        "import torch\n"
+        "from dataclasses import dataclass\n"
+        "def standardized(rewards):\n    return rewards - rewards.mean() / 2\n"
+        "def clip(log_ratio, tokens):\n    return log_ratio.exp() * tokens.advantages\n"
+        "@dataclass\n"
+        "class Even:\n"
+        "    __name__ = 'per_token'\n"
+        "    def __call__(self, tokens, extent):\n"
+        "        return torch.full_like(tokens.old_logprobs, 1 / extent.tokens)\n"
+        "per_token = Even()\n"
+    )
+    axes = {"credit": "standardized", "surrogate": "clip", "reduce": "per_token"}
+    found = of("grpo", **{axis: f"{tmp_path}/own.py:{name}" for axis, name in axes.items()})
+    text = "\n".join(found.formula)
+    assert "A = standardized(r), a function of your own" in text and "std(r)" not in text
+    assert "w · clip(ρ, A)\nclip: a surrogate of your own" in text
+    assert "w = per_token, a function of your own" in text and "1/T" not in text
+    assert (found.better, found.worse) == (
+        "answers that your own credit raises", "answers that your own credit lowers",
+    )  # fmt: skip
+    ours = of("grpo")
+    assert "A = (r − mean(r)) / std(r), over the answers to one problem" in ours.formula
+    assert ours.better == "answers better than their group"
+
+
+def test_whitening_is_said_of_what_it_whitens() -> None:
+    plain, led = of("reinforce_pp"), of("reinforce_pp_baseline")
+    after = "then (A − mean)/std over all tokens of the step"
+    assert f"A = r, {after}" in plain.formula
+    assert f"A = r − mean(r), over the answers to one problem, {after}" in led.formula
+    assert plain.better == "answers better than the step's mean"
+    assert led.better == "answers whose lead over their group is above the step's mean"
+
+
+def test_a_coefficient_that_moves_is_in_the_formula_also_where_it_starts_at_0() -> None:
+    for start in (0.0, 0.02):
+        text = "\n".join(of("dr_grpo", entropy=start, entropy_target=0.3).formula)
+        assert "+ κ·H ]" in text
+        assert f"κ = {start:g} at the start, then moved so that H stays at 0.3 or above" in text
+    assert "κ" not in "\n".join(of("dr_grpo", entropy=0.02).formula)
+
+
+def test_a_ratio_is_told_against_what_it_is_taken_against() -> None:
+    plain, corrected = of("dr_grpo"), of("dr_grpo", correction="token_truncate")
+    said = [" ".join(" ".join(lines_of(found)).split()) for found in (plain, corrected)]
+    assert "1.28 times as likely as when drawn." in said[0]
+    assert "1.28 times as likely as before the step's first update." in said[1]
+    assert "when drawn" not in said[1]
+    assert "than before the step" in svg_of(corrected)
+
+
+def test_a_narrow_clip_is_told_apart_from_1() -> None:
+    lines = list(lines_of(of("gspo")))
+    row = next(line for line in lines if line.startswith("  A = +1"))
+    assert row.split()[3:] == [
+        "+0.9988", "+0.9992", "+0.9996", "+0.9998", "+1", "+1.0002", "+1.0004", "cut", "cut",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("width", [80, 96])
+def test_lines_fit_the_terminal(width) -> None:
+    for settings in everything():
+        try:
+            found = explain(objective=settings, learner={"passes": 2})
+        except UsageError:
+            continue
+        assert not [line for line in lines_of(found, width) if len(line) > width], settings
+    blocks = [line for line in lines_of(of("gspo"), 80) if line.startswith("  A = +1")]
+    cells = [cell for block in blocks for cell in block.split()[3:]]
+    assert len(blocks) > 1 and len(cells) == len(of("gspo").up.ratios)
+
+
 def test_informative_share_and_advantages_are_the_golden_ones() -> None:
     sampling = {"group_size": 8}
     centered = explain(sampling=sampling)
@@ -299,6 +374,13 @@ def test_one_pass_means_that_nothing_clips_where_that_is_so() -> None:
     assert "rounding between sampler and learner may pass it" in remarks(of("gspo"))
     assert never in remarks(of("gspo", correction="token_truncate"))  # then it is exactly 1
     assert "shape of the surrogate away from 1 does nothing" in remarks(of("rloo"))
+    drawn = "drawn by the learner's own weights"  # else the ratio is not 1
+    assert drawn in remarks(explain()) and drawn in remarks(of("rloo"))
+    assert drawn not in remarks(of("gspo", correction="token_truncate"))
+    several = explain(objective={"recipe": "gspo"}, learner={"passes": 3})
+    assert "rounding between sampler and learner may pass it" in remarks(several)
+    exact = {"recipe": "gspo", "correction": "token_truncate"}
+    assert "has ratio 1;" in remarks(explain(objective=exact, learner={"passes": 3}))
     many = explain(objective={"recipe": "rloo"}, learner={"passes": 2})
     assert "no clip holds the policy" in remarks(many)
 
@@ -320,6 +402,11 @@ def test_one_pass_means_that_nothing_clips_where_that_is_so() -> None:
             {"overlong": 0.2, "mask_truncated": False, "credit": "standardized"},
             "divided by their own small spread",
             {"overlong": 0.2, "mask_truncated": False},
+        ),
+        (
+            {"overlong": 0.2, "mask_truncated": False},
+            "one whose scores agree has a signal all the same",
+            {"overlong": 0.2, "mask_truncated": False, "zero_signal": "refill"},
         ),
         (
             {"correction": "token_mask", "correction_cap": 0.5},
@@ -374,6 +461,7 @@ def test_the_formula_has_the_objective_s_numbers() -> None:
     for part in ("clip(ρ, 0.8, 1.2)", "3·A", "− 0.04·k3(l)", "+ 0.001·H", "1/(N·n)"):
         assert part in text
     assert "L = 12 tokens" in of("dr_grpo", budget=12).formula[-1]
+    assert "L = 1 token, the budget" in of("dr_grpo", budget=1).formula[-1]
     assert "π_first" in "\n".join(of("dr_grpo", correction="sequence_mask").formula)
 
 

@@ -125,6 +125,7 @@ class Table:
 class Explanation:
     """All of it. formula: lines of plain text. groups × group_size answers a step.
 
+    since: what a ratio compares with, as in `twice as likely as when drawn`.
     lone: A of the only right answer of a group, and of each other; None where it depends on others.
     """
 
@@ -135,6 +136,7 @@ class Explanation:
     up: Curve
     down: Curve
     is_by_sequence: bool
+    since: str
     better: str
     worse: str
     odds: tuple[Odds, ...]

@@ -1,43 +1,58 @@
-"""An explanation as lines of text, at most 96 wide."""
+"""An explanation as lines of text, made to fit a terminal where its tables allow it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from textwrap import wrap
 
 from evenodds.report.explain import Answer, Curve, Example, Explanation, Odds, Span, Table
 from evenodds.report.text import counted, one_line
 
-WIDTH = 92
+WIDTH, NARROWEST = 96, 80
+PROSE = 92  # columns: longer lines are hard to read
+HEAD = 9  # letters of a column's name where there is little room
 
 
-def lines_of(found: Explanation) -> Iterator[str]:
-    """Six parts, each under a heading."""
-    yield f"== what is maximised: {one_line(found.recipe, 60)}"
-    yield from _wrapped(found.axes)
+def lines_of(found: Explanation, width: int = WIDTH) -> Iterator[str]:
+    """Six parts, each under a heading. width: columns that there are, taken as 80 at least."""
+    width = min(WIDTH, max(NARROWEST, width))
+    yield f"== what is maximised: {one_line(found.recipe, width - 24)}"
+    yield from _wrapped(found.axes, width)
     yield ""
-    yield from (f"  {line}" for row in found.formula for line in _hanging(row))
+    yield from (line for row in found.formula for line in _wrapped(row, width, "  ", "      "))
     yield ""
-    yield from example_lines(found)
+    yield from example_lines(found, width)
     yield ""
-    yield from push_lines(found)
+    yield from push_lines(found, width)
     yield ""
-    yield from odds_lines(found)
+    yield from odds_lines(found, width)
     for table in found.tables:
         yield ""
-        yield from table_lines(table)
+        yield from table_lines(table, width)
     yield ""
     yield "== worth knowing"
     for remark in found.remarks:
-        yield from wrap(remark, WIDTH, initial_indent="- ", subsequent_indent="  ")
+        yield from _wrapped(remark, width, "- ", "  ")
 
 
-def _wrapped(text: str) -> list[str]:
-    return wrap(text, WIDTH)
+def _wrapped(text: str, width: int, first: str = "", later: str = "") -> list[str]:
+    return wrap(
+        text,
+        min(PROSE, width),
+        initial_indent=first,
+        subsequent_indent=later,
+        break_long_words=False,
+    )
 
 
-def _hanging(text: str) -> list[str]:
-    return wrap(text, WIDTH, subsequent_indent="    ", break_long_words=False)
+def _heading(text: str, width: int) -> list[str]:
+    return wrap(f"== {text}", width, subsequent_indent="   ")
+
+
+def _below(text: str, width: int) -> list[str]:
+    """A line below a table; what does not fit goes on farther in."""
+    return _wrapped(text, width, "  ", "    ")
 
 
 def signed(value: float | None, digits: int = 3) -> str:
@@ -55,9 +70,14 @@ def plain(value: float | None, digits: int = 4) -> str:
     return "–" if value is None else f"{value + 0.0:.{digits}g}".replace("-", "−")
 
 
-def columns(rows: Sequence[Sequence[str]], left: int = 0) -> Iterator[str]:
-    """Rows of cells, right-aligned but for the last `left` columns."""
+def columns(rows: Sequence[Sequence[str]], left: int = 0, width: int = WIDTH) -> Iterator[str]:
+    """Rows of cells, right-aligned but for the last `left` columns.
+
+    The first row becomes several where a line would be wider than `width`.
+    """
     count = len(rows[0])
+    if _across(rows) > width:
+        rows = [*_stacked(rows[0]), *rows[1:]]
     widths = [max(len(row[place]) for row in rows) for place in range(count)]
     for row in rows:
         cells = [
@@ -67,7 +87,19 @@ def columns(rows: Sequence[Sequence[str]], left: int = 0) -> Iterator[str]:
         yield f"  {'  '.join(cells)}".rstrip()
 
 
-def example_lines(found: Explanation) -> Iterator[str]:
+def _across(rows: Sequence[Sequence[str]]) -> int:
+    return sum(2 + max(map(len, column)) for column in zip(*rows, strict=True))
+
+
+def _stacked(head: Sequence[str]) -> list[list[str]]:
+    """Names in rows of some HEAD letters, all ending in the last one."""
+    parts = [wrap(cell, HEAD, break_long_words=False) for cell in head]
+    depth = max(map(len, parts))
+    filled = [[""] * (depth - len(part)) + part for part in parts]
+    return [list(row) for row in zip(*filled, strict=True)]
+
+
+def example_lines(found: Explanation, width: int = WIDTH) -> Iterator[str]:
     """The group, what each token weighs, and what the denominators are."""
     example = found.example
     count = len(example.answers)
@@ -77,12 +109,12 @@ def example_lines(found: Explanation) -> Iterator[str]:
     head = ("answer", "score", "reward", "tokens", "A", "a token", "all of it", "")
     if not _is_shaped(example):
         head, rows = (*head[:2], *head[3:]), [(*row[:2], *row[3:]) for row in rows]
-    yield from columns([head, *rows], left=1)
+    yield from columns([head, *rows], 1, width)
     yield (
         f"  Σ|weight| {plain(example.absolute)}, of which {plain(example.up)} pushes up and "
         f"{plain(example.down)} down"
     )
-    yield from _denominators(found)
+    yield from _denominators(found, width)
 
 
 def _is_shaped(example: Example) -> bool:
@@ -93,7 +125,7 @@ def _row(number: int, answer: Answer) -> tuple[str, ...]:
     each = signed(answer.lowest)
     if answer.highest - answer.lowest > 1e-9 * max(abs(answer.highest), abs(answer.lowest)):
         each = f"{signed(answer.lowest)} to {signed(answer.highest)}"
-    out = f"not in the loss: {answer.why}" if answer.why else ""
+    out = f"out: {answer.why}" if answer.why else ""
     return (
         str(number),
         plain(answer.score),
@@ -106,35 +138,44 @@ def _row(number: int, answer: Answer) -> tuple[str, ...]:
     )
 
 
-def _denominators(found: Explanation) -> Iterator[str]:
+def _denominators(found: Explanation, width: int) -> Iterator[str]:
     example = found.example
     shares = sorted({answer.share for answer in example.answers if not answer.why})
     if not shares:
         yield "  nothing is in the loss: such a step is skipped"
         return
     span = " to ".join(plain(share, 3) for share in dict.fromkeys((shares[0], shares[-1])))
-    yield (
-        f"  in the loss: {counted(example.rollouts, 'answer')}, {counted(example.tokens, 'token')};"
-        f" budget {example.max_tokens}; share of a token before A: {span}"
+    yield from _below(
+        f"in the loss: {counted(example.rollouts, 'answer')}, {counted(example.tokens, 'token')};"
+        f" budget {example.max_tokens}; share of a token before A: {span}",
+        width,
     )
     most = found.groups * found.group_size
     yield f"  a real step counts over all its groups: {most:,} answers where all of them teach"
 
 
-def push_lines(found: Explanation) -> Iterator[str]:
+def push_lines(found: Explanation, width: int = WIDTH) -> Iterator[str]:
     """The push by ratio for both signs, and in words."""
     what = "answer's mean token" if found.is_by_sequence else "token"
-    yield f"== what clips when: the push on log π, by how much likelier the {what} has become"
-    head = ("ratio", *(_ratio(ratio) for ratio in found.up.ratios))
-    yield from columns([head, _cells("A = +1", found.up), _cells("A = −1", found.down)])
+    head = f"what clips when: the push on log π, by how much likelier the {what} has become"
+    yield from _heading(head, width)
+    ratios = ("ratio", *(_ratio(ratio) for ratio in found.up.ratios))
+    yield from _blocks([ratios, _cells("A = +1", found.up), _cells("A = −1", found.down)], width)
     for curve, who in ((found.up, found.better), (found.down, found.worse)):
-        yield from wrap(
-            f"{who} (A {'>' if curve.advantage > 0 else '<'} 0): "
-            f"{push_words(curve, found.is_by_sequence)}.",
-            WIDTH,
-            initial_indent="  ",
-            subsequent_indent="    ",
-        )
+        words = push_words(curve, found.is_by_sequence, found.since)
+        yield from _below(f"{who} (A {'>' if curve.advantage > 0 else '<'} 0): {words}.", width)
+
+
+def _blocks(rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
+    """A table in as few parts below each other as fit, each with its first column."""
+    count = len(rows[0]) - 1
+    for parts in range(1, count + 1):
+        cuts = [1 + count * part // parts for part in range(parts + 1)]
+        blocks = [[[row[0], *row[a:b]] for row in rows] for a, b in pairwise(cuts)]
+        if parts == count or all(_across(block) <= width for block in blocks):
+            for block in blocks:
+                yield from columns(block)
+            return
 
 
 def _ratio(value: float) -> str:
@@ -154,18 +195,19 @@ def is_cut(curve: Curve, ratio: float) -> bool:
 
 def _cells(name: str, curve: Curve) -> tuple[str, ...]:
     cells: list[str] = []
+    digits = 5 if curve.ratios[-1] < NEAR else 3
     for ratio, push in zip(curve.ratios, curve.pushes, strict=True):
-        cells.append("cut" if push == 0 and is_cut(curve, ratio) else signed(push))
+        cells.append("cut" if push == 0 and is_cut(curve, ratio) else signed(push, digits))
     return (name, *cells)
 
 
-def push_words(curve: Curve, is_by_sequence: bool) -> str:
+def push_words(curve: Curve, is_by_sequence: bool, since: str = "when drawn") -> str:
     """`no push once a token is more than 1.28 times as likely as when it was drawn`."""
     if not curve.at_one and not curve.edges:
         return "never pushed"
     who = "an answer's tokens, in geometric mean, are" if is_by_sequence else "a token is"
     parts = [
-        f"{what} once {who} {' or '.join(where)} times as likely as when drawn"
+        f"{what} once {who} {' or '.join(where)} times as likely as {since}"
         for force, what in FORCES.items()
         if (where := [_where(span) for span in curve.spans if span.force == force])
     ]
@@ -179,6 +221,7 @@ def push_words(curve: Curve, is_by_sequence: bool) -> str:
     return f"never cut; the push is strongest at ratio {plain(curve.peak, 3)}{faded}"
 
 
+NEAR = 1.1  # ratios up to here need more digits
 FORCES = {"cut": "no push", "capped": "a push that no longer follows the ratio"}
 
 
@@ -190,18 +233,18 @@ def _where(span: Span) -> str:
     return f"between {_ratio(span.low)} and {_ratio(span.high)}"
 
 
-def odds_lines(found: Explanation) -> Iterator[str]:
+def odds_lines(found: Explanation, width: int = WIDTH) -> Iterator[str]:
     """What a step is worth at each solve rate."""
     refills = found.zero_signal == "refill" and found.rounds > 1
     limit = f", refilled up to {found.rounds} rounds" if refills else ""
-    yield (
-        f"== which groups teach: {found.groups} groups of {found.group_size} answers a step{limit}"
-    )
+    step = f"{found.groups} groups of {found.group_size} answers a step"
+    yield from _heading(f"which groups teach: {step}{limit}", width)
     head = ["solve rate", "informative", "groups for one", "informative a step"]
     head += ["drawn", "rounds"] if refills else []
     rows = [[*head, "mean |A|", ""], *(_odds_row(row, found, refills) for row in found.odds)]
-    yield from columns(rows, left=1)
-    yield "  informative: its answers differ; all problems at this solve rate, rewards of 0 or 1"
+    yield from columns(rows, 1, width)
+    about = "informative: its answers differ; all problems at this solve rate, rewards of 0 or 1"
+    yield from _below(about, width)
     if found.lone is not None:
         alone, others = (signed(value) for value in found.lone)
         yield f"  one right answer among {found.group_size} gets A = {alone}, each other {others}"
@@ -219,10 +262,10 @@ def _odds_row(row: Odds, found: Explanation, refills: bool) -> list[str]:
     return [*cells, "–" if row.mean_advantage is None else f"{row.mean_advantage:#.3g}", note]
 
 
-def table_lines(table: Table) -> Iterator[str]:
-    yield f"== {table.title}"
+def table_lines(table: Table, width: int = WIDTH) -> Iterator[str]:
+    yield from _heading(table.title, width)
     across = [
         [name, *(plain(row[place]) for row in table.rows)]
         for place, name in enumerate(table.columns)
     ]
-    yield from columns(across)
+    yield from _blocks(across, width)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 from evenodds.cli.flags import Parser, add_settings, config_of, given
-from evenodds.errors import RunError, UsageError
+from evenodds.cli.pictures import plot_target, write_plot
+from evenodds.errors import UsageError
 from evenodds.run.config import Config
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def _parser() -> Parser:
 def main(arguments: list[str]) -> int:
     found = _parser().parse(arguments)
     config = config_of(found.config, given(found))
-    target = None if found.plot is None else _target(found.plot)
+    target = plot_target(found.plot)
     scores, lengths = _scores(found.rewards), _lengths(found.lengths)
     from evenodds.lab.explain import explained
 
@@ -72,35 +73,17 @@ def main(arguments: list[str]) -> int:
     else:
         _print(explanation)
     if target is not None:
-        _draw(target, explanation, quiet=found.json)
+        from evenodds.lab.explain.picture import svg_of
+
+        write_plot(target, svg_of(explanation), quiet=found.json)
     return 0
 
 
 def _print(explanation: Explanation) -> None:
-    from evenodds.report.explain_text import lines_of
+    from evenodds.report.explain_text import WIDTH, lines_of
 
-    for line in lines_of(explanation):
+    for line in lines_of(explanation, get_terminal_size(fallback=(WIDTH, 24)).columns):
         print(line)
-
-
-def _target(name: str) -> Path:
-    target = Path(name)
-    if target.suffix != ".svg":
-        raise UsageError(f"the picture is an SVG file. Got --plot {name!r}. Name a FILE.svg.")
-    if not target.parent.is_dir():
-        raise UsageError(f"{str(target.parent)!r} is no folder. Got --plot {name!r}. Make it.")
-    return target
-
-
-def _draw(target: Path, explanation: Explanation, quiet: bool) -> None:
-    from evenodds.lab.explain.picture import svg_of
-
-    try:
-        target.write_text(svg_of(explanation), encoding="utf-8")
-    except OSError as error:
-        raise RunError(f"cannot write {str(target)!r}: {error.strerror}. Name another.") from None
-    if not quiet:
-        print(f"\npicture: {target}")
 
 
 def _scores(text: str | None) -> list[float | None]:

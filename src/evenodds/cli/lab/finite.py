@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenodds.cli.flags import Parser
-from evenodds.errors import RunError, UsageError
+from evenodds.cli.pictures import plot_target, write_plot
+from evenodds.errors import UsageError
 
 if TYPE_CHECKING:
     from evenodds.lab.finite import Ascent
@@ -44,31 +44,14 @@ def main(arguments: list[str]) -> int:
     found = parser.parse(arguments)
     if found.beta == 0:
         raise UsageError("beta 0 is one side already. Got --beta 0. Name one above 0.")
-    target = None if found.plot is None else _target(found.plot)
+    target = plot_target(found.plot)
     ascents = [ascend(PRIMES, beta, found.steps, found.learning_rate) for beta in (0.0, found.beta)]
     _print(ascents)
     if target is not None:
-        _draw(target, ascents)
+        from evenodds.lab.finite_picture import picture
+
+        write_plot(target, picture(ascents))
     return 0
-
-
-def _target(name: str) -> Path:
-    target = Path(name)
-    if target.suffix != ".svg":
-        raise UsageError(f"the picture is an SVG file. Got --plot {name!r}. Name a FILE.svg.")
-    if not target.parent.is_dir():
-        raise UsageError(f"{str(target.parent)!r} is no folder. Got --plot {name!r}. Make it.")
-    return target
-
-
-def _draw(target: Path, ascents: Sequence[Ascent]) -> None:
-    from evenodds.lab.finite_picture import picture
-
-    try:
-        target.write_text(picture(ascents), encoding="utf-8")
-    except OSError as error:
-        raise RunError(f"cannot write {str(target)!r}: {error.strerror}. Name another.") from None
-    print(f"\npicture: {target}")
 
 
 def _print(ascents: Sequence[Ascent]) -> None:

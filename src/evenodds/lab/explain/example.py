@@ -98,6 +98,7 @@ def _explained(config: Config, objective: Objective, rows: Sequence[Asked]) -> E
         up=up,
         down=down,
         is_by_sequence=objective.ratio is sequence,
+        since="when drawn" if objective.correction is None else "before the step's first update",
         better=better,
         worse=worse,
         odds=odds_of(objective, config, target),

@@ -105,7 +105,9 @@ def push_plot(found: Explanation) -> str:
     ticks = [(value, f"{value:.6g}") for value in nice_ticks(start, high, 5)]
     what = "the answer's mean token" if found.is_by_sequence else "the token"
     axes = Axes(
-        "push on log π of a token", f"ratio: how much likelier {what} is than drawn", x_ticks=ticks
+        "push on log π of a token",
+        f"ratio: how much likelier {what} is than {found.since}",
+        x_ticks=ticks,
     )
     return line_plot("Push on a token by its ratio", lines, axes)
 

@@ -25,7 +25,7 @@ LEAST, POINTS = 0.02, 120  # of the line that is drawn
 SLOW = 5.0  # a push that only fades is also shown here
 NARROW = 0.05  # where every edge lies this near to 1, the usual ratios would all be beyond
 FADED = 1e-6  # of the strongest push
-ZOOM = (-5.0, -3.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0, 5.0)
+ZOOM = (-3.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0)
 
 
 def pushes(

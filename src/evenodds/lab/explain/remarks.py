@@ -50,29 +50,36 @@ def _holds_one(curve: Curve, is_exact: bool) -> bool:
 
 
 def _passes(objective: Objective, config: Config, curves: Curves) -> Iterator[str]:
-    passes = config.learner.passes
+    passes, is_exact = config.learner.passes, objective.correction is not None
     edges = [edge for curve in curves for edge in curve.edges]
+    holds = all(_holds_one(curve, is_exact) for curve in curves)
+    start = (
+        "With 1 pass over each step's answers the ratio is 1 when the gradient is taken"
+        if is_exact
+        else "With 1 pass over each step's answers, drawn by the learner's own weights as the "
+        "built-in sampler does it, the ratio is 1 but for rounding when the gradient is taken"
+    )
     if passes > 1:
-        yield _later(passes, bool(edges), all(curve.is_proportional for curve in curves))
-        return
-    near = "1" if objective.correction is not None else "1 but for rounding"
-    start = f"With 1 pass over each step's answers the ratio is {near} when the gradient is taken"
-    if not edges:
+        near = "1" if is_exact else "1 but for rounding"
+        yield _later(passes, near, bool(edges), all(curve.is_proportional for curve in curves))
+    elif not edges:
         yield f"{start}, so the shape of the surrogate away from 1 does nothing."
-    elif all(_holds_one(curve, objective.correction is not None) for curve in curves):
+    elif holds:
         yield (
             f"{start}: nothing clips, so clip settings do nothing. They act from "
             "--learner.passes 2 on."
         )
     else:
+        yield f"{start}."
+    if edges and not holds:
         yield (
-            f"{start}. This clip is so near to 1 that rounding between sampler and learner may "
-            "pass it: watch clip_ratio/region_mean."
+            "This clip is so near to 1 that rounding between sampler and learner may pass it "
+            "before the policy has moved: watch clip_ratio/region_mean."
         )
 
 
-def _later(passes: int, has_edges: bool, is_proportional: bool) -> str:
-    start = f"With {passes} passes the first has ratio 1 but for rounding; later ones do not"
+def _later(passes: int, near: str, has_edges: bool, is_proportional: bool) -> str:
+    start = f"With {passes} passes the first has ratio {near}; later ones do not"
     if has_edges:
         return f"{start}, and there the clip decides."
     if is_proportional:
@@ -144,6 +151,11 @@ def _groups(objective: Objective, config: Config) -> Iterator[str]:
         )
     if objective.zero_signal == "refill":
         yield from _refill(objective, config.sampling.rounds)
+    elif objective.overlong or objective.kl_reward:
+        yield (
+            "Groups are told apart by rewards with their penalties: one whose scores agree has a "
+            "signal all the same where its penalties differ."
+        )
 
 
 def _refill(objective: Objective, rounds: int) -> Iterator[str]:

@@ -42,7 +42,7 @@ def _overlong(share: float, budget: int) -> Table:
     """From where it begins to the budget, in four steps."""
     places = {round(budget * (1 - share * (1 - step / 4))) for step in range(5)}
     rows = tuple(
-        (float(n), soft_overlong(n, budget, share)) for n in sorted({budget // 2, *places})
+        (float(n), soft_overlong(n, budget, share)) for n in sorted({(budget + 1) // 2, *places})
     )
     return Table("overlong: what is added to the reward", ("tokens", "reward"), rows)
 

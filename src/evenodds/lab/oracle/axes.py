@@ -205,8 +205,8 @@ def surrogates(place: Place) -> Iterator[Case]:
             1 / exact.budget,
             says[kind],
             changes={"surrogate": surrogate},
-            clipped=None
-            if kind == "fade"  # a saturated sigmoid is 0 in float64, and counts as cut
+            clipped=(0.0, 0.0)
+            if kind == "fade"  # nothing is cut, also where a saturated sigmoid is 0 in float64
             else clip_shares(exact, slope, rewards, size, kind == "cap"),
             both_sides=kind != "fade",
             section="surrogate",

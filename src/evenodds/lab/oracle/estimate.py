@@ -90,6 +90,7 @@ class Estimator:
         self.verdicts = [_verdicts(rewards) for rewards in world.rewards]
         self.problems = [Problem(f"p{n}", "?", "!", "oracle") for n in range(len(world.rewards))]
         self.nodes = [row[row >= 0] for row in world.tree.nodes]
+        self.index = [torch.from_numpy(row) for row in self.nodes]
         self.logprobs = torch.from_numpy(world.current.logprobs).requires_grad_()
         self.entropy = torch.from_numpy(world.current.entropy).requires_grad_()
 
@@ -101,8 +102,8 @@ class Estimator:
         total = np.zeros(2 * len(self.logprobs))
         counts = np.zeros(3, dtype=int)
         for micro in lay_out(batch, self.cells, pad_id=0, device=CPU, can_share=False):
-            nodes = np.concatenate([self.nodes[flat[index]] for index in micro.index])
-            tokens = micro.tokens(self.logprobs[nodes], self.entropy[nodes])
+            nodes = torch.cat([self.index[flat[index]] for index in micro.index])
+            tokens = micro.tokens(self.logprobs.gather(0, nodes), self.entropy.gather(0, nodes))
             scored = self.objective.score(tokens, batch.extent)
             total -= self._gradient(scored.loss)
             credit = micro.advantages.numpy()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,6 +22,10 @@ from evenodds.lab.oracle.coupled import (
 from evenodds.lab.oracle.tree import Array
 from evenodds.lab.oracle.world import Edge, World, make_edge
 
+FOUR = 4
+"""Smallest group whose std says anything: of two or three, all that have a signal have one std, and
+`standardized` is `centered` times a number."""
+
 GiveCredit = Callable[[Exact, Array, int], Credit]
 Pull = Callable[[Exact], Slope]
 
@@ -34,7 +38,8 @@ class Form:
     1 / L, `answer` 1 / |o|, `one` where the credit has it all. factor: (G, p) -> the bias
     on-policy, where it is a plain factor. clips: whether the clip can be active on both sides.
     caps: whether it caps a weight instead. shaped: rewards with the recipe's penalties. edges: the
-    limits that are taken from both sides.
+    limits that are taken from both sides. by_std: whether it divides by the std of the group, which
+    must be taken at `FOUR` answers or more to be seen.
     """
 
     says: str
@@ -47,6 +52,7 @@ class Form:
     shaped: Callable[[Exact, Array], Array] = lambda exact, rewards: rewards
     says_off: str = "tokens beyond the clip are silent"
     edges: tuple[Edge, ...] = ("clip",)
+    by_std: bool = False
 
 
 def scaled(scale: Callable[[int, float], float]) -> GiveCredit:
@@ -109,6 +115,7 @@ FORMS: dict[str, Form] = {
         scaled(closed.scale_standardized),
         clip(0.2, 0.2),
         "answer",
+        by_std=True,
     ),
     "dapo": Form(
         "difficulty; tokens; penalty in mixed groups only",
@@ -116,6 +123,7 @@ FORMS: dict[str, Form] = {
         clip(0.2, 0.28),
         "one",
         shaped=lambda exact, rewards: rewards - overlong(exact, 0.2),
+        by_std=True,
     ),
     "gspo": Form(
         "difficulty E√(K(G−K))/(Gpq); length 1/|o|",
@@ -124,6 +132,7 @@ FORMS: dict[str, Form] = {
         "answer",
         says_off="answers beyond the clip are silent",
         edges=("sequence",),
+        by_std=True,
     ),
     "cispo": Form(
         "difficulty; tokens of the group",
@@ -134,6 +143,7 @@ FORMS: dict[str, Form] = {
         caps=True,
         says_off="weights capped at 5",
         edges=("cap",),
+        by_std=True,
     ),
     "sapo": Form(
         "difficulty E√(K(G−K))/(Gpq); length 1/|o|",
@@ -143,6 +153,7 @@ FORMS: dict[str, Form] = {
         clips=False,
         says_off="far tokens fade, by 1/cosh²(τ(ρ−1)/2)",
         edges=(),
+        by_std=True,
     ),
     "dual_clip": Form(
         "difficulty E√(K(G−K))/(Gpq); length 1/|o|",
@@ -151,6 +162,7 @@ FORMS: dict[str, Form] = {
         "answer",
         says_off="tokens beyond the clip or 3 (A<0) are silent",
         edges=("clip", "dual"),
+        by_std=True,
     ),
     "maxrl": Form(
         "(1−q^(G−1))/p: towards ∇log p",
@@ -244,10 +256,14 @@ def recipe_case(recipe: str, world: World, size: int) -> Case:
     )
 
 
-def recipe_cases(places: list[tuple[World, int]]) -> Iterator[Case]:
-    """Every recipe in every place (world, answers a group), and at the limits of its clip."""
-    for recipe in FORMS:
-        for world, size in places:
+Spot = tuple[World, int]
+"""A world, and how many answers are in a group there."""
+
+
+def recipe_cases(spots: Sequence[Spot], of_std: Sequence[Spot]) -> Iterator[Case]:
+    """Every recipe in its spots, and at the limits of its clip. of_std: for those with a std."""
+    for recipe, form in FORMS.items():
+        for world, size in of_std if form.by_std else spots:
             yield recipe_case(recipe, world, size)
-        for edge in FORMS[recipe].edges:
-            yield recipe_case(recipe, make_edge(edge), 3)
+        for edge in form.edges:
+            yield recipe_case(recipe, make_edge(edge), FOUR if form.by_std else 3)

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from math import isnan
-from typing import TextIO
+from typing import TYPE_CHECKING, Literal, TextIO
 
 from evenodds.lab.oracle.case import Row
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
 
 HEADINGS = (
     "objective",
@@ -26,6 +30,7 @@ HEADINGS = (
 )
 SAYS = 10
 LEFT = {0, 1, 2, SAYS}
+LENGTHS = (4, 5)
 WIDE = 176  # columns, where no terminal says how many there are
 
 
@@ -69,25 +74,82 @@ def _sections(rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
 
 
 def printed(rows: Sequence[Row], stream: TextIO) -> None:
-    """The table with rich; plain where `stream` is no terminal."""
-    from rich import box
+    """The table with rich; plain where `stream` is no terminal.
+
+    In a terminal too narrow for it lengths are left out, and the bias stands under the objective.
+    """
     from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    from rich.measure import Measurement
 
     is_screen = stream.isatty()
     console = Console(file=stream, width=None if is_screen else WIDE, highlight=False)
-    table = Table(box=box.SIMPLE_HEAD if is_screen else None, padding=(0, 1), pad_edge=False)
+    table = _table(rows, is_screen)
+    needed = Measurement.get(console, console.options.update(width=WIDE), table).minimum
+    if needed <= console.width:
+        console.print(table)
+        return
+    console.print(_narrow(rows))
+    left_out = " and ".join(HEADINGS[at] for at in LENGTHS)
+    console.print(f"\nleft out: {left_out}; {needed} columns, or a file, have them", style="dim")
+
+
+def _table(rows: Sequence[Row], is_screen: bool) -> Table:
+    """All columns; the bias may wrap."""
+    from rich import box
+    from rich.table import Table
+
+    lines = box.SIMPLE_HEAD if is_screen else None
+    table = Table(box=lines, padding=(0, 1), pad_edge=False, collapse_padding=is_screen)
     for at, heading in enumerate(HEADINGS):
-        table.add_column(heading, justify="left" if at in LEFT else "right", no_wrap=at != SAYS)
+        side, least = _side(at), 30 if at == SAYS else None
+        table.add_column(heading, justify=side, min_width=least, no_wrap=at != SAYS)
     for section, found in _sections(rows):
         table.add_row()
-        table.add_row(Text(section, style="bold"))
+        table.add_row(_bold(section))
         for row in found:
-            *shown, verdict = cells(row)
-            style = "green" if row.is_ok else "bold red"
-            table.add_row(*map(Text, shown), Text(verdict, style=style))
-    console.print(table)
+            table.add_row(*_texts(row))
+    return table
+
+
+def _narrow(rows: Sequence[Row]) -> Table:
+    """Without `LENGTHS`, and with the bias under the objective."""
+    from rich import box
+    from rich.console import Group
+    from rich.padding import Padding
+    from rich.table import Table
+
+    shown = [at for at in range(1, len(HEADINGS)) if at not in (*LENGTHS, SAYS)]
+    table = Table(box=box.SIMPLE_HEAD, padding=0, show_edge=False)
+    table.add_column(HEADINGS[0])
+    for at in shown:
+        stacked = "\n".join(HEADINGS[at].rsplit(" ", 1))
+        table.add_column(stacked, justify=_side(at), no_wrap=True)
+    for section, found in _sections(rows):
+        table.add_row()
+        table.add_row(_bold(section))
+        for row in found:
+            parts = _texts(row)
+            says = Padding(parts[SAYS], (0, 0, 0, 2), style="dim")
+            table.add_row(Group(parts[0], says), *(parts[at] for at in shown))
+    return table
+
+
+def _side(at: int) -> Literal["left", "right"]:
+    return "left" if at in LEFT else "right"
+
+
+def _bold(section: str) -> Text:
+    from rich.text import Text
+
+    return Text(section, style="bold")
+
+
+def _texts(row: Row) -> list[Text]:
+    """The cells, which may hold brackets that rich must not read as markup."""
+    from rich.text import Text
+
+    *others, verdict = cells(row)
+    return [*map(Text, others), Text(verdict, style="green" if row.is_ok else "bold red")]
 
 
 def markdown(rows: Sequence[Row]) -> str:

@@ -26,16 +26,20 @@ REWARDED = {  # what is right, chosen so that length and reward hang together
     (2, 3): (".", "a.", "bb.", "aba", "bab"),
     (2, 2): (".", "bb", "ab"),
     (1, 3): ("a.", "aaa"),
+    (1, 2): ("a.",),
 }
 OTHER_REWARDED = {  # of the second problem of a batch
     (2, 3): ("b.", "aa.", "bbb"),
     (2, 2): ("a.", "ab"),
     (1, 3): (".", "aaa"),
+    (1, 2): (".",),
 }
 CHOSEN = {  # seed, and how far off-policy goes: so that a tenth is clipped on each side, and more
+    ("tabular", 1, 2): (2129, 1.0),
     ("tabular", 1, 3): (1456, 1.0),
     ("tabular", 2, 2): (1031, 1.5),
     ("tabular", 2, 3): (92, 1.5),
+    ("GRU", 2, 2): (97, 1.5),
     ("GRU", 2, 3): (28, 1.0),
 }
 Edge = Literal["clip", "dual", "cap", "sequence"]
