@@ -104,7 +104,8 @@ def _rows(group: Group) -> Iterator[tuple[Rollout, bool]]:
 
 
 def _credited(group: Group, objective: Objective) -> NDArray[np.float64]:
-    credit = objective.credit(group.rewards)
+    with np.errstate(all="ignore"):  # what overflows is said below, in one line
+        credit = objective.credit(group.rewards)
     if not np.isfinite(credit).all():
         raise RunError(
             f"the advantages of {group.problem.key!r} are not finite, for the rewards "

@@ -28,12 +28,84 @@ class GateError(EvenoddsError):
     exit_code = 3
 
 
-def nearest(word: str, choices: Iterable[str]) -> str:
-    """A sentence that lists the choices, with the nearest spelling first where one is near."""
+FOREIGN = {  # names of TRL and verl, and ours. docs/trl.md has more, and what differs in meaning
+    "adam_beta1": "learner.beta1",
+    "adam_beta2": "learner.beta2",
+    "adv_estimator": "objective.credit",
+    "beta": "objective.kl",
+    "clip_ratio": "objective.clip_low",
+    "clip_ratio_c": "objective.dual_clip",
+    "clip_ratio_high": "objective.clip_high",
+    "clip_ratio_low": "objective.clip_low",
+    "delta": "objective.dual_clip",
+    "entropy_coef": "objective.entropy",
+    "entropy_coef_delta": "objective.entropy_step",
+    "entropy_coeff": "objective.entropy",
+    "epsilon": "objective.clip_low",
+    "epsilon_high": "objective.clip_high",
+    "importance_sampling_level": "objective.ratio",
+    "kl_coef": "objective.kl",
+    "kl_loss_coef": "objective.kl",
+    "kl_loss_type": "objective.kl_estimator",
+    "loss_agg_mode": "objective.reduce",
+    "loss_type": "objective.recipe",
+    "lr": "learner.learning_rate",
+    "mask_truncated_completions": "objective.mask_truncated",
+    "max_completion_length": "sampling.max_tokens",
+    "max_new_tokens": "sampling.max_tokens",
+    "max_response_length": "sampling.max_tokens",
+    "max_steps": "run.steps",
+    "num_generations": "sampling.group_size",
+    "num_iterations": "learner.passes",
+    "per_device_train_batch_size": "sampling.groups",
+    "ppo_epochs": "learner.passes",
+    "ppo_max_token_len_per_gpu": "learner.micro_batch_tokens",
+    "rollout.n": "sampling.group_size",
+    "sapo_temperature_neg": "objective.gate_negative",
+    "sapo_temperature_pos": "objective.gate_positive",
+    "save_steps": "run.save_every",
+    "scale_rewards": "objective.credit",
+    "train_batch_size": "sampling.groups",
+    "use_bias_correction_kl": "objective.kl_weighted",
+    "vllm_importance_sampling_cap": "objective.correction_cap",
+    "vllm_importance_sampling_mode": "objective.correction",
+}
+FOREIGN_RECIPES = {  # losses that are no recipe here -> how they are had
+    "bnpo": "TRL's bnpo is grpo with objective.reduce per_token",
+    "luspo": "TRL's luspo takes a ratio and a reduction of your own",
+    "reinforce_plus_plus": "verl's reinforce_plus_plus is reinforce_pp",
+    "reinforce_plus_plus_baseline": "verl's reinforce_plus_plus_baseline is reinforce_pp_baseline",
+    "vespo": "TRL's vespo takes a surrogate of your own",
+}
+ELSEWHERE = "docs/trl.md has the names of TRL and verl."
+
+
+def nearest(word: str, choices: Iterable[str], also: Iterable[str] = ()) -> str:
+    """A sentence that lists the choices, with what was meant first where that can be told.
+
+    That is one of `choices` or of `also`: what TRL or verl calls so, or the only one whose last
+    part is this word's. Else the choice that is spelled nearest.
+    """
     names = sorted(choices)
     near = get_close_matches(word, names, n=1, cutoff=0.6)
     hint = f"Did you mean {near[0]!r}? " if near else ""
+    hint = _elsewhere(word, names, sorted({*names, *also})) or hint
     return f"{hint}Choose one of: {', '.join(names)}."
+
+
+def _elsewhere(word: str, names: list[str], known: list[str]) -> str:
+    """What is meant by a name of another program, or in another section; empty where unknown."""
+    plain = word.lstrip("-").replace("-", "_").lower()
+    if plain in FOREIGN_RECIPES and "grpo" in names:
+        return f"{FOREIGN_RECIPES[plain]}: see docs/trl.md. "
+    parts = plain.split(".")
+    for tail in (".".join(parts[-2:]), parts[-1]):
+        if tail in FOREIGN:
+            ours = FOREIGN[tail]
+            forms = (ours, f"--{ours}", ours.rsplit(".", 1)[-1])
+            return next((f"Did you mean {n!r}? {ELSEWHERE} " for n in forms if n in known), "")
+    same = [name for name in known if name.lstrip("-").rsplit(".", 1)[-1] == parts[-1]]
+    return f"Did you mean {same[0]!r}? " if len(same) == 1 else ""
 
 
 def unknown(kind: str, word: str, choices: Iterable[str]) -> UsageError:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -18,7 +18,6 @@ from evenodds.batch import Batch, MicroBatch, lay_out
 from evenodds.errors import RunError
 from evenodds.machine import usable_cores
 from evenodds.objectives import Objective, Scored, Tokens
-from evenodds.policies import Policy
 
 
 @dataclass(frozen=True)
@@ -46,6 +45,39 @@ class Update:
 
     metrics: Mapping[str, float]
     logprobs: Mapping[int, NDArray[np.float32]]
+
+
+class Scorer(Protocol):
+    """What a reference needs of a policy: log-probabilities of given answers, as `Policy` has it.
+
+    codec has `pad_id`. is_plain_causal: False where rows must be padded, without a mask of ours.
+    """
+
+    @property
+    def codec(self) -> Any: ...
+    @property
+    def device(self) -> torch.device: ...
+    @property
+    def is_plain_causal(self) -> bool: ...
+    def logprobs(
+        self,
+        input_ids: Int[Tensor, "r s"],
+        positions: Int[Tensor, "r s"],
+        mask: Bool[Tensor, "r 1 s s"] | None,
+        at: tuple[Int[Tensor, " n"], Int[Tensor, " n"]],
+        targets: Int[Tensor, " n"],
+        temperature: float,
+        entropy_gradient: bool = False,
+    ) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]: ...
+
+
+class Trainable(Scorer, Protocol):
+    """What a learner needs of a policy. frozen: the policy as it is, for a reference."""
+
+    @property
+    def model(self) -> Any: ...
+    def trainable(self) -> dict[str, nn.Parameter]: ...
+    def frozen(self) -> Scorer: ...
 
 
 class Learner(Protocol):
@@ -88,7 +120,7 @@ def _joined(rows: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[Any
 
 
 def ask(
-    policy: Policy, micro: MicroBatch, temperature: float, entropy_gradient: bool = False
+    policy: Scorer, micro: MicroBatch, temperature: float, entropy_gradient: bool = False
 ) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
     """log pi of the answer tokens of a micro-batch, and the entropies they were drawn from."""
     at = (micro.row, micro.column)
@@ -112,7 +144,7 @@ def by_answer(micro: MicroBatch, logprobs: NDArray[Any]) -> dict[int, NDArray[An
 class TorchLearner:
     """AdamW on the trainable parameters of `policy`. Dropout is off: the ratio must start at 1."""
 
-    def __init__(self, policy: Policy, options: LearnerOptions) -> None:
+    def __init__(self, policy: Trainable, options: LearnerOptions) -> None:
         self.policy, self.options = policy, options
         self.updates = 0
         self.parameters = policy.trainable()

@@ -11,8 +11,7 @@ import torch
 
 from evenodds.batch import Answer, Batch, PromptAnswers, lay_out
 from evenodds.domain import Extent, Group
-from evenodds.learner import ask, by_answer
-from evenodds.policies import Policy
+from evenodds.learner import Trainable, ask, by_answer
 
 
 class Reference(Protocol):
@@ -26,7 +25,7 @@ class Reference(Protocol):
 class TorchReference:
     """A frozen copy of `policy`, asked for as many cells at once as `micro_batch_tokens`."""
 
-    def __init__(self, policy: Policy, micro_batch_tokens: int = 2048) -> None:
+    def __init__(self, policy: Trainable, micro_batch_tokens: int = 2048) -> None:
         self.policy, self.micro_batch_tokens = policy.frozen(), micro_batch_tokens
 
     @torch.no_grad()

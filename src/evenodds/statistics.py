@@ -293,5 +293,5 @@ def _require_share(name: str, value: float) -> None:
 
 
 def _require_count(name: str, value: int, least: int) -> None:
-    if value < least:
-        raise UsageError(f"{name} is a count. Got {value}. Give at least {least}.")
+    if not value >= least or value != int(value):  # NaN is none
+        raise UsageError(f"{name} is a count. Got {value}. Give a whole number from {least} up.")

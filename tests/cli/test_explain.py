@@ -139,6 +139,12 @@ def test_mistakes_are_one_line(capsys, tmp_path) -> None:
         (["--plot", "p.png"], "SVG"),
         (["--plot", str(tmp_path / "no" / "p.svg")], "no folder"),
         (["--jso"], "--json"),
+        (["--objective.beta", "0.1"], "Did you mean '--objective.kl'?"),
+        (["--objective.epsilon", "0.1"], "Did you mean '--objective.clip_low'?"),
+        (["--loss_type=dapo"], "Did you mean '--objective.recipe'?"),
+        (["--num-generations", "8"], "Did you mean '--sampling.group_size'?"),
+        (["--learning_rate", "1"], "Did you mean '--learner.learning_rate'?"),
+        (["--objective", "bnpo"], "TRL's bnpo is grpo with objective.reduce per_token"),
         (["missing.toml"], "no config file"),
     ):
         assert words in refusal(capsys, *arguments)
@@ -154,6 +160,7 @@ def test_a_function_of_a_person_s_own_is_explained_or_refused(capsys, tmp_path) 
         "def size(rewards):\n    return rewards - 0.25\n"
     )
     flags = ("--objective.surrogate", f"{own}:push", "--objective.credit", f"{own}:size")
+    flags += ("--objective.zero_signal", "keep")
     assert "push(ρ, A)" in said(capsys, *flags)
     assert "size(r), a function of your own" in said(capsys, *flags)
     refused = refusal(capsys, "--objective.surrogate", f"{own}:few")

@@ -73,10 +73,23 @@ def test_the_fields_that_the_guide_translates_are_those_of_trl() -> None:
     from trl import GRPOConfig, RLOOConfig
 
     text = (Path(__file__).parents[2] / "docs" / "trl.md").read_text()
-    rows = text.split("## Coming from TRL")[1].splitlines()
+    rows = text.split("## Coming from TRL")[1].split("\n## ")[0].splitlines()
     named = {
         name for row in rows if row.startswith("| `") for name in FIELD.findall(row.split("|")[1])
     }
     known = {field.name for kind in (GRPOConfig, RLOOConfig) for field in fields(kind)}
     assert len(named) > 35
     assert named <= known
+
+
+def test_the_configuration_in_the_guide_is_one_of_trl_s(tmp_path) -> None:
+    from trl import GRPOConfig
+
+    from tests.golden.test_trl_guide import theirs
+
+    quiet = {"use_cpu": True, "bf16": False, "report_to": "none"}
+    config = GRPOConfig(output_dir=str(tmp_path), **quiet, **theirs())
+    assert config.generation_batch_size == 64  # 8 groups of 8 answers, one optimizer step
+    assert (config.use_bias_correction_kl, config.use_vllm) == (True, False)
+    assert (config.scale_rewards, config.mask_truncated_completions) == ("group", False)
+    assert (config.warmup_steps, config.adam_beta1, config.weight_decay) == (0, 0.9, 0)

@@ -6,6 +6,7 @@ import itertools
 import math
 import subprocess
 import sys
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -78,6 +79,13 @@ def test_the_gradient_is_the_slope_of_the_objective(case):
 def test_the_gradient_survives_logits_far_apart():
     gradient = exact_gradient(np.array([2000.0, 0.0, -2000.0]), np.array([1.0, 1.0, 0.0]), 0.25)
     assert gradient.tolist() == [0, 0, 0]
+
+
+def test_lists_are_taken_like_arrays():
+    assert exact_gradient([0, 0], [1, 0]).tolist() == [0.25, -0.25]
+    assert exact_gradient((0, 0), (1, 0), beta=1) == pytest.approx([0.25, -0.25])
+    assert optimum([1, 0], 0.25) == pytest.approx(softmax([4.0, 0.0]))
+    assert optimum([1, 0], 1e-9).tolist() == [1, 0]
 
 
 # --- what the ascent does
@@ -226,6 +234,16 @@ REFUSED = [
     lambda: ascend(learning_rate=math.inf),
     lambda: ascend(steps=1).distinct_right(0),
     lambda: optimum(PRIMES.rewards, 0.0),
+    lambda: optimum([1, 0], "much"),  # pyright: ignore
+    lambda: optimum([1, 0], [0.25]),  # pyright: ignore
+    lambda: optimum([1, 0], math.inf),
+    lambda: optimum([], 0.25),
+    lambda: optimum([[1, 0]], 0.25),
+    lambda: exact_gradient([0, 0], [1]),
+    lambda: exact_gradient([0, "a"], [1, 0]),
+    lambda: exact_gradient([0, math.nan], [1, 0]),
+    lambda: exact_gradient([0, 0], [1, 0], -1.0),
+    lambda: exact_gradient([0, 0], [1, 0], None),  # pyright: ignore
     lambda: Question("", ("a", "b"), (True,), (0.5, 0.5)),
     lambda: Question("", ("a", "b"), (False, False), (0.5, 0.5)),
     lambda: Question("", (), (), ()),
@@ -253,6 +271,9 @@ def test_the_command_prints_both_settings_side_by_side(capsys, monkeypatch):
     assert ["0", "0.500", "1.584", "0.240", "2.31", "0.500", "1.584", "0.240", "2.31"] in lines
     assert ["400", "0.995", "0.087", "0.007", "1.05", "0.946", "1.806", "0.784", "4.94"] in lines
     assert max(len(line) for line in out.splitlines()) <= 80
+    assert [line for line in out.splitlines() if line != line.rstrip()] == []
+    page = (Path(__file__).parents[2] / "docs" / "finite-policy.md").read_text(encoding="utf-8")
+    assert out in page
 
 
 def test_the_command_follows_its_flags_and_draws(tmp_path, capsys):
@@ -268,6 +289,12 @@ def test_the_command_follows_its_flags_and_draws(tmp_path, capsys):
     assert words.count("β = 0.5") == words.count("β = 0") == 4
     assert words.count("training step") == 6
     assert {"7", "wrong"} <= set(words)
+
+
+def test_no_two_right_answers_look_alike():
+    tree = ElementTree.fromstring(picture([ascend(beta=0.25)]))
+    areas = [node.get("class") for node in tree.iter("{http://www.w3.org/2000/svg}polygon")]
+    assert areas == ["s c2", "s c1", "s c3", "s c4", "s faint c1", "s faint c3"]
 
 
 @pytest.mark.parametrize("steps", [1, 2, 23, 1_000])

@@ -288,7 +288,8 @@ def test_settings_by_name_make_the_objectives_of_the_rows() -> None:
     assert rows["soft overlong, rloo", "on"] == made
 
 
-def test_the_command_prints_one_table(capsys) -> None:
+def test_the_command_prints_one_table(capsys, monkeypatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
     assert main(["lab", "oracle", "--quick", "--recipe", "rloo"]) == 0
     out = capsys.readouterr().out
     assert "rloo" in out and "E ĝ / aim" in out and "all 5 rows are as documented" in out
@@ -314,9 +315,10 @@ def test_the_command_refuses_a_name_that_is_not_there(capsys) -> None:
 def test_markdown(tmp_path, capsys) -> None:
     target = tmp_path / "table.md"
     assert main(["lab", "oracle", "--quick", "--recipe", "gspo", "--markdown", str(target)]) == 0
+    assert capsys.readouterr().err == f"table written to {target}\n"
     lines = target.read_text().splitlines()
-    assert lines[0] == "### recipes"
-    columns = lines[2].replace("\\|", "").count("|")
+    assert lines[0] == "<!-- table -->" and lines[2] == "### recipes"
+    columns = lines[4].replace("\\|", "").count("|")
     assert all(line.replace("\\|", "").count("|") == columns for line in lines if line[:1] == "|")
 
 
@@ -343,6 +345,38 @@ def test_what_stands_above_the_table_is_kept(tmp_path, capsys) -> None:
     assert "before" not in target.read_text()
 
 
+def test_a_table_in_a_new_file_is_replaced_by_the_next(tmp_path, capsys) -> None:
+    target = tmp_path / "table.md"
+    for recipe in ("gspo", "rloo"):
+        assert (
+            main(["lab", "oracle", "--quick", "--recipe", recipe, "--markdown", str(target)]) == 0
+        )
+    text = target.read_text()
+    assert text.count("<!-- table -->") == 1 and "| rloo |" in text and "gspo" not in text
+
+
+def test_markdown_writes_over_nothing_else(tmp_path, capsys) -> None:
+    """Text without a mark, though it may speak of one, is left alone; a folder is no file."""
+    page = tmp_path / "page.md"
+    page.write_text("a line <!-- table --> marks the table\n")
+    for target, what in ((page, "would be lost"), (tmp_path, "Got the folder")):
+        assert main(["lab", "oracle", "--quick", "--markdown", str(target)]) == 2
+        captured = capsys.readouterr()
+        assert what in captured.err and captured.err.count("\n") == 1 and not captured.out
+    assert page.read_text() == "a line <!-- table --> marks the table\n"
+
+
+def test_markdown_that_cannot_be_written_is_one_line(tmp_path, capsys, monkeypatch) -> None:
+    def full(*_, **__) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    words = ["lab", "oracle", "--quick", "--recipe", "rloo", "--markdown", str(tmp_path / "t.md")]
+    assert main(words) == 1
+    err = capsys.readouterr().err
+    assert "No space left on device" in err and err.count("\n") == 1
+
+
 def test_a_terminal_gets_colours() -> None:
     class Screen(io.StringIO):
         def isatty(self) -> bool:
@@ -367,6 +401,11 @@ def test_the_table_fits_the_terminal(columns: int, monkeypatch) -> None:
     screen, file = Screen(), io.StringIO()
     printed(rows, screen)
     printed(rows, file)
+    narrow = file.getvalue().splitlines()
+    assert max(map(len, narrow)) <= columns and all(line == line.rstrip() for line in narrow)
+    monkeypatch.delenv("COLUMNS")
+    file = io.StringIO()
+    printed(rows, file)
     lines = re.sub(r" *\x1b\[[0-9;]*m *$|\x1b\[[0-9;]*m", "", screen.getvalue(), flags=re.M)
     lines = [line.rstrip() for line in lines.splitlines()]
     assert max(map(len, lines)) <= columns
@@ -375,5 +414,7 @@ def test_the_table_fits_the_terminal(columns: int, monkeypatch) -> None:
         at = next(n for n, line in enumerate(lines) if line.startswith("grpo"))
         assert lines[at].endswith("ok") and lines[at + 1] == f"  {rows[0].case.says}"
         assert lines[-1].startswith("left out: |aim| and |E ĝ|")
-    heading = file.getvalue().splitlines()[0]
+    wide = file.getvalue().splitlines()
+    assert all(line == line.rstrip() for line in wide)
+    heading = wide[0]
     assert all(name in heading for name in ("|aim|", "E ĝ / aim", "documented bias"))

@@ -343,3 +343,17 @@ def test_penalties_in_the_reward_do_not_go_with_a_division_by_its_mean(over) -> 
     over = {**over, **({"kl_in": "reward"} if "kl" in over else {})}
     with pytest.raises(UsageError, match="divides by the mean reward"):
         make_objective("maxrl", **over)
+
+
+@pytest.mark.parametrize("name", ["kl_in", "correction"])
+def test_none_on_the_command_line_is_the_choice_none(tmp_path, name) -> None:
+    (tmp_path / "mine.py").write_text(
+        OWN_KL + "from evenodds.objectives.correction import Correction\n"
+        "both = Objective(kl_loss=KL(0.04, 'k2'), correction=Correction())\n"
+    )
+    parser = Parser("train", "", "")
+    add_settings(parser)
+    flags = ["--objective", f"{tmp_path / 'mine.py'}:both", f"--objective.{name}", "none"]
+    found = objective_of(config_of(None, given(parser.parse(flags))))
+    assert (found.kl_loss is None) == (name == "kl_in")
+    assert (found.correction is None) == (name == "correction")

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import jaxtyping
 import pytest
+import torch
 
 from evenodds.cli.flags import config_of
-from evenodds.errors import UsageError
-from evenodds.objectives import RECIPES, make_objective
+from evenodds.domain import Extent
+from evenodds.errors import RunError, UsageError
+from evenodds.objectives import RECIPES, Tokens, make_objective
 from evenodds.objectives.check import example
 from evenodds.objectives.describe import axes_of
 from evenodds.run.build import objective_of
@@ -40,7 +43,7 @@ class Soft:
 
 
 def best(rewards):
-    return (rewards == rewards.max()).astype(float) - 0.5
+    return (rewards == rewards.max()) * 1.0 - (rewards == rewards.min())
 
 
 def mean_of_batch(log_ratio, tokens):
@@ -168,15 +171,15 @@ def test_a_recipe_of_ones_own_and_its_axes_changed(own) -> None:
         ({"surrogate": "number"}, "Got float"),
         ({"ratio": "short"}, "objective.ratio of your own must return"),
         ({"reduce": "number"}, "objective.reduce of your own must return"),
-        ({"surrogate": "nan"}, "has a gradient that is not finite"),
-        ({"surrogate": "raises"}, "failed on an example. Got RuntimeError: two lines. Mend it."),
-        ({"surrogate": "leaves"}, "failed on an example. Got SystemExit: 3. Mend it."),
+        ({"surrogate": "nan"}, "has values that are not finite"),
+        ({"surrogate": "raises"}, "of your own failed. Got RuntimeError: two lines. Mend it."),
+        ({"surrogate": "leaves"}, "of your own failed. Got SystemExit: 3. Mend it."),
         ({"surrogate": "dead"}, "failed on an example. Got RuntimeError"),
-        ({"surrogate": "answer"}, "failed on an example"),
-        ({"surrogate": "best"}, "failed on an example. Got TypeError"),
+        ({"surrogate": "answer"}, "of your own failed. Got TypeError"),
+        ({"surrogate": "best"}, "of your own failed. Got TypeError"),
         ({"credit": "sum_of"}, "must return a finite advantage for each reward"),
         ({"credit": "blank"}, "must return a finite advantage for each reward"),
-        ({"credit": "raises"}, "failed on an example. Got RuntimeError: two lines"),
+        ({"credit": "raises"}, "of your own failed. Got RuntimeError: two lines"),
         ({"surrogate": "sharpp"}, "has no function 'sharpp'. Did you mean 'sharp'"),
         ({"recipe": "sharp"}, "is not an Objective. Got a function. A function of your own goes"),
         ({"recipe": "answer"}, "is not an Objective. Got a int"),
@@ -230,11 +233,131 @@ def test_a_correction_that_is_a_plain_function_is_refused(own) -> None:
         make_objective(correction=own("weight"))
 
 
-@pytest.mark.parametrize("at", ["(1.0, 1.0, 1.0)", "(1.0,)"])
+@pytest.mark.parametrize("at", ["[1.0, 1.0, 1.0]", "[1.0]"])
 def test_a_credit_that_fails_where_all_agree_or_one_is_alone_is_found(tmp_path, at) -> None:
-    body = "r - r.mean()" if at == "(1.0,)" else "(r - r.mean()) / r.std()"
-    lone = " if r.size > 1 else r * float('nan')" if at == "(1.0,)" else ""
+    body = "r - r.mean()" if at == "[1.0]" else "(r - r.mean()) / r.std()"
+    lone = " if r.size > 1 else r * float('nan')" if at == "[1.0]" else ""
     (tmp_path / "mine.py").write_text(f"def normed(r):\n    return {body}{lone}\n")
     with pytest.raises(UsageError, match="finite advantage for each reward") as found:
         make_objective(credit=f"{tmp_path / 'mine.py'}:normed")
     assert f"for {at}" in str(found.value)
+
+
+DOCS = Path(__file__).parents[2] / "docs" / "objectives.md"
+
+
+def test_the_example_of_the_docs_is_what_they_say(tmp_path) -> None:
+    """At most ten lines, nothing else edited: its push is rho A / (1 + (rho - 1)^2)."""
+    code = DOCS.read_text().split("```python\n# mine.py\n")[1].split("```")[0]
+    body = code[code.index("def ") :]
+    assert len(body.strip().splitlines()) <= 10
+    (tmp_path / "mine.py").write_text(code)
+    objective = make_objective(surrogate=f"{tmp_path / 'mine.py'}:fading", mask_truncated=False)
+    ratio = torch.tensor([0.3, 0.9, 1.0, 1.5, 4.0], dtype=torch.float64)
+    credit = torch.tensor([1.0, -1.0, 2.0, 1.0, -3.0], dtype=torch.float64)
+    logprobs = (ratio.log() - 1).requires_grad_()
+    tokens = Tokens(
+        logprobs,
+        torch.full_like(ratio, -1.0),
+        credit,
+        torch.zeros(5, dtype=torch.int64),
+        torch.tensor([5]),
+    )
+    scored = objective.score(tokens, Extent(5, 1, 10))
+    scored.loss.backward()
+    wanted = -ratio * credit / (1 + (ratio - 1) ** 2) / 10
+    assert torch.allclose(logprobs.grad, wanted)
+    assert not scored.clipped.any()
+
+
+def test_a_credit_that_pays_groups_which_agree_needs_them_kept(tmp_path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import numpy as np\ndef always(r):\n    return np.sign(r - 0.5)\n"
+    )
+    name = f"{tmp_path / 'mine.py'}:always"
+    with pytest.raises(UsageError, match="groups whose rewards agree have a gradient"):
+        make_objective(credit=name)
+    assert make_objective(credit=name, zero_signal="keep").zero_signal == "keep"
+
+
+LATE = """
+import sys
+import torch
+calls = []
+
+
+def late(kind):
+    def surrogate(log_ratio, tokens):
+        print("not on stdout")
+        calls.append(kind)
+        value = log_ratio.exp() * tokens.advantages
+        if len(tokens.lengths) == 3:  # the example
+            return value
+        if kind == "exit":
+            sys.exit(0)
+        if kind == "write":
+            tokens.old_logprobs.zero_()
+        wrong = {"first": value[:1], "sum": value.sum(), "nan": value * float("nan")}
+        return wrong.get(kind, value)
+    return surrogate
+
+
+exits, first, total, nan, writes = map(late, ("exit", "first", "sum", "nan", "write"))
+"""
+
+
+def many() -> tuple[Tokens, Extent]:
+    lengths = torch.tensor([2, 2, 1, 3])
+    rollout = torch.repeat_interleave(torch.arange(4), lengths)
+    old = -torch.ones(8)
+    logprobs = (old + 0.1).requires_grad_()
+    return Tokens(logprobs, old, torch.ones(8), rollout, lengths), Extent(8, 4, 8)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("exits", r"objective\.surrogate of your own failed\. Got SystemExit: 0"),
+        ("first", r"one value a token, \(8,\)\. Got \(1,\)"),
+        ("total", r"one value a token, \(8,\)\. Got \(\)"),
+        ("nan", "values that are not finite"),
+    ],
+)
+def test_what_goes_wrong_only_in_a_run_is_one_line_too(tmp_path, capsys, name, reason) -> None:
+    (tmp_path / "late.py").write_text(LATE)
+    objective = make_objective(surrogate=f"{tmp_path / 'late.py'}:{name}")
+    with pytest.raises(RunError, match=reason):
+        objective.score(*many())
+    assert capsys.readouterr().out == ""
+
+
+def test_a_function_of_ones_own_cannot_write_into_the_step(tmp_path) -> None:
+    (tmp_path / "late.py").write_text(LATE)
+    tokens, extent = many()
+    make_objective(surrogate=f"{tmp_path / 'late.py'}:writes").score(tokens, extent)
+    assert torch.equal(tokens.old_logprobs, -torch.ones(8))
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ("zero_signal='bogus'", "unknown way with groups that agree"),
+        ("overlong=5.0, mask_truncated=False", "overlong cannot be 5.0"),
+        ("kl_reward=float('nan')", "kl_reward cannot be nan"),
+        ("entropy=float('nan')", "entropy cannot be nan"),
+    ],
+)
+def test_an_objective_by_hand_has_the_same_bounds(tmp_path, fields, reason) -> None:
+    (tmp_path / "mine.py").write_text(
+        f"from evenodds.objectives import Objective\nmine = Objective({fields})\n"
+    )
+    with pytest.raises(UsageError, match=reason):
+        make_objective(f"{tmp_path / 'mine.py'}:mine")
+
+
+def test_a_name_that_would_steer_a_terminal_is_shown_without_that(tmp_path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "def pull(log_ratio, tokens):\n    return log_ratio * tokens.advantages\n"
+        "pull.__name__ = '\\x1b[31mred'\n"
+    )
+    assert "\x1b" not in axes_of(make_objective(surrogate=f"{tmp_path / 'mine.py'}:pull"))

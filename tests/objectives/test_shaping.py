@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evenodds.batch import collate
 from evenodds.domain import Group, Status, Verdict
 from evenodds.objectives import make_objective, shaped
 from evenodds.objectives.shaping import sequence_kl, soft_overlong
@@ -92,3 +93,20 @@ def test_what_could_not_be_judged_is_not_penalised() -> None:
 def test_without_penalties_a_group_is_left_as_it_is() -> None:
     group = make_group([1, 0], [48, 3])
     assert shaped(group, make_objective(kl=0.1)) is group
+
+
+def test_rounding_between_two_programs_is_no_distance() -> None:
+    """At the first step policy and reference are one; a std would make full advantages of it."""
+    rng = np.random.default_rng(0)
+    objective = make_objective("grpo", kl=1.0, kl_in="reward")
+    group = make_group([0, 0, 0, 0], [30, 20, 25, 40])
+    rollouts = [
+        replace(r, reference_logprobs=r.logprobs + rng.normal(0, 2e-6, r.ids.size).astype("f4"))
+        for r in group.rollouts
+    ]
+    near = shaped(Group(group.problem, rollouts, group.verdicts), objective)
+    assert not near.is_informative
+    assert not collate([near], objective).prompts
+    far = [replace(r, reference_logprobs=r.logprobs - np.float32(1e-3)) for r in group.rollouts]
+    moved = shaped(Group(group.problem, far, group.verdicts), objective)
+    assert moved.rewards == pytest.approx([-0.030, -0.020, -0.025, -0.040], rel=1e-3)

@@ -183,7 +183,7 @@ def test_a_function_of_a_person_s_own_is_not_taken_for_ours_by_its_name(tmp_path
     (tmp_path / "own.py").write_text(
         "import torch\n"
         "from dataclasses import dataclass\n"
-        "def standardized(rewards):\n    return rewards - rewards.mean() / 2\n"
+        "def standardized(rewards):\n    return (rewards - rewards.mean()) / 2\n"
         "def clip(log_ratio, tokens):\n    return log_ratio.exp() * tokens.advantages\n"
         "@dataclass\n"
         "class Even:\n"
@@ -404,6 +404,12 @@ def test_one_pass_means_that_nothing_clips_where_that_is_so() -> None:
             {"overlong": 0.2, "mask_truncated": False},
         ),
         (
+            {"kl": 0.1, "kl_in": "reward"},
+            "no group agrees: all of them stay in the loss",
+            {"kl": 0.1},
+        ),
+        ({}, "Groups that agree leave the denominators", {"kl": 0.1, "kl_in": "reward"}),
+        (
             {"overlong": 0.2, "mask_truncated": False},
             "one whose scores agree has a signal all the same",
             {"overlong": 0.2, "mask_truncated": False, "zero_signal": "refill"},
@@ -484,3 +490,139 @@ def test_the_real_learner_sees_the_weights_that_are_printed() -> None:
         found += list(zip(micro.index, sums.tolist(), strict=True))
     printed = [answer.total for answer in of("grpo", GOLDEN, 8).example.answers]
     assert [total for _, total in sorted(found)] == pytest.approx(printed)
+
+
+OWN = """
+import torch
+def neg(log_ratio, tokens):
+    return -tokens.advantages * log_ratio.exp()
+def flat(log_ratio, tokens):
+    return log_ratio
+def turning(log_ratio, tokens):
+    rho = log_ratio.exp()
+    return tokens.advantages * (rho - rho**3 / 6)
+def low(log_ratio, tokens):
+    rho = log_ratio.exp()
+    return tokens.advantages * (rho * rho / 2 - 0.6 * rho)
+def one_sided(log_ratio, tokens):
+    rho = log_ratio.exp()
+    return torch.where(tokens.advantages > 0, rho - rho**3 / 6, -rho)
+def lagging(rewards):
+    return rewards - 0.25
+def reversed_(rewards):
+    return rewards.mean() - rewards
+"""
+
+
+@pytest.fixture
+def own(tmp_path) -> str:
+    (tmp_path / "own.py").write_text(OWN)
+    return f"{tmp_path}/own.py"
+
+
+def test_a_loss_where_a_value_is_wanted_is_said_first(own) -> None:
+    found = of("dr_grpo", surrogate=f"{own}:neg")
+    assert found.remarks[0] == (
+        "WRONG SIGN: at ratio 1 this pushes answers worse than their group up (and better ones "
+        "down): what a surrogate returns is maximised, so return the value and not a loss."
+    )
+    said = " ".join(" ".join(lines_of(found)).split())
+    assert "better than their group (A > 0): pushed down at ratio 1; never cut" in said
+    assert "worse than their group (A < 0): pushed up at ratio 1; never cut" in said
+    assert (found.up.at_one, found.down.at_one) == pytest.approx((-1, 1))
+
+
+def test_a_surrogate_without_an_advantage_is_said_first(own) -> None:
+    found = of("dr_grpo", surrogate=f"{own}:flat")
+    assert found.remarks[0].startswith(
+        "WRONG SIGN: at ratio 1 this pushes answers worse than their group up: the push is the same"
+    )
+    assert push_words(found.up, False) == "never cut; the push does not fall up to ratio 100"
+
+
+@pytest.mark.parametrize("recipe", sorted(RECIPES))
+def test_no_recipe_has_a_wrong_sign(recipe) -> None:
+    found = of(recipe)
+    assert "WRONG SIGN" not in remarks(found) and "TURNS ROUND" not in remarks(found)
+    assert found.up.turns == found.down.turns == ()
+    assert not found.up.is_backward and not found.down.is_backward
+
+
+def test_a_push_that_turns_round_says_where_and_on_which_side(own) -> None:
+    found = of("dr_grpo", surrogate=f"{own}:turning")
+    assert [turn.ratio for turn in found.up.turns] == pytest.approx([math.sqrt(2)], abs=1e-5)
+    assert push_words(found.up, False) == "turns round at 1.41: they are pushed down beyond it"
+    assert push_words(found.down, False) == "turns round at 1.41: they are pushed up beyond it"
+    assert found.remarks[0] == (
+        "TURNS ROUND at ratio 1.41: answers better than their group are pushed down beyond it, and "
+        "answers worse than their group up."
+    )
+    below = of("dr_grpo", surrogate=f"{own}:low")
+    assert push_words(below.up, False) == "turns round at 0.6: they are pushed down below it"
+    single = of("dr_grpo", surrogate=f"{own}:one_sided")
+    assert len(single.up.turns) == 1 and single.down.turns == ()
+    assert "beyond it, and" not in single.remarks[0]
+    json.dumps(single.to_dict(), allow_nan=False)
+
+
+def test_a_credit_turned_round_is_said_first(own) -> None:
+    found = explain(objective={"credit": f"{own}:reversed_"}, sampling={"group_size": 4})
+    assert found.remarks[0].startswith(
+        "WRONG SIGN: the credit gives the only right answer of a group A = −0.75 and each wrong one"
+        " +0.25"
+    )
+
+
+def counted(found: Explanation) -> str:
+    return " ".join(found.counted)
+
+
+def test_the_table_of_groups_says_what_it_counts(own) -> None:
+    plain = "informative: its answers differ; all problems at this solve rate, scores of 0 or 1"
+    assert of("dr_grpo").counted == (plain,)
+    reward = of("dr_grpo", kl=0.1, kl_in="reward")
+    assert "its scores differ" in counted(reward)
+    assert "no group agrees once the policy has moved, so all of them teach" in counted(reward)
+    for zero_signal in ("drop", "keep"):
+        found = of("dr_grpo", kl=0.1, kl_in="reward", zero_signal=zero_signal)
+        assert "Groups that agree" not in remarks(found)
+    mine = of("dr_grpo", credit=f"{own}:lagging", zero_signal="keep")
+    assert "A is +0.75 where all are right, −0.25 where all are wrong" in counted(mine)
+    assert "learned from where their advantages are not 0" in remarks(mine)
+    assert "A is +1 where all are right, 0 where all are wrong" in counted(of("reinforce"))
+    assert "whitening compares with the rest of the step" in counted(of("reinforce_pp"))
+    said = " ".join(" ".join(lines_of(mine)).split())
+    assert "not counted: groups that agree, which are learned from as well." in said
+
+
+def texts(svg: str) -> list[str]:
+    kind = "{http://www.w3.org/2000/svg}text"
+    return [node.text or "" for node in ElementTree.fromstring(svg).iter(kind)]
+
+
+def test_all_axes_stand_under_the_title_of_the_picture() -> None:
+    found = of("dr_grpo", kl=0.1, entropy=0.01, correction="token_mask", zero_signal="keep")
+    rows = texts(svg_of(found))
+    assert not any("…" in row for row in rows)
+    assert found.axes == " ".join(rows[1:3]) and max(map(len, rows[1:3])) <= 131
+    assert texts(svg_of(of("rloo")))[1] == of("rloo").axes  # one line where it fits
+
+
+def test_numbers_of_the_picture_have_one_minus() -> None:
+    rows = texts(svg_of(of("dr_grpo")))
+    assert "−3" in rows and "−0.0302" in rows
+    assert not [row for row in rows if row.startswith("-")]
+
+
+def test_short_answers_beside_a_long_one_are_seen_and_numbered() -> None:
+    rows = [Asked(1 - place % 2, 500 if place == 0 else 1 + place) for place in range(12)]
+    svg = svg_of(of("dr_grpo", rows, 512))
+    bars = [
+        float(node.get("width", "0"))
+        for node in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}rect")
+        if node.get("class", "").startswith("s ")
+    ]
+    assert len(bars) == 12 and min(bars) == 8
+    found = of("dr_grpo", rows, 512).example.answers
+    for answer in found:
+        assert f"{answer.total:+.2g}".replace("-", "−") in texts(svg)

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from evenodds.report.facts import facts
+from evenodds.report.pictures import training_pictures
 from evenodds.report.record import read_run
 from tests.report import synthetic
 
@@ -30,3 +31,29 @@ def test_updates_and_the_learning_rate_are_told(tmp_path: Path) -> None:
     synthetic.write_metrics(folder, rows)
     told = "98, the last with learning rate 0.0005"
     assert dict(facts(read_run(folder)))["Updates"] == told
+
+
+def test_the_objective_is_told_with_all_that_it_came_to(tmp_path: Path) -> None:
+    folder = synthetic.learned(tmp_path)
+    passport = {"axes": "credit centered, clip 0.2/0.28, kl 0.04 k3 in the loss"}
+    (folder / "passports" / "objective.json").write_text(json.dumps(passport), "utf-8")
+    told = dict(facts(read_run(folder)))["Objective"]
+    assert told == "dr_grpo: credit centered, clip 0.2/0.28, kl 0.04 k3 in the loss"
+
+
+def test_kl_and_clipped_shares_have_a_picture_where_there_are_any(tmp_path: Path) -> None:
+    folder = synthetic.write_run(tmp_path)
+    rows = synthetic.metrics(50)
+    synthetic.write_metrics(folder, rows)
+    titles = {picture.title for picture in training_pictures(read_run(folder))}
+    assert not titles & {"Distance from the start (KL)", "Tokens that the clip silenced"}
+    for row in rows:
+        row |= {
+            "kl": 0.01,
+            "clip_ratio/region_mean": 0.2,
+            "clip_ratio/high_mean": 0.3,
+            "clip_ratio/low_mean": 0.1,
+        }
+    synthetic.write_metrics(folder, rows)
+    found = {picture.title for picture in training_pictures(read_run(folder))}
+    assert found - titles == {"Distance from the start (KL)", "Tokens that the clip silenced"}

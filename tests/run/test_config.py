@@ -148,3 +148,8 @@ def test_a_commented_file_is_valid_with_every_line_uncommented() -> None:
 
 def test_a_commented_file_lists_the_choices() -> None:
     assert 'kind = "ladder"  # ladder | uniform | fixed: ' in to_toml(Config(), comments=True)
+
+
+def test_text_that_a_config_file_could_not_hold_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"objective\.surrogate cannot be .* UTF-8"):
+        make_config({"objective": {"surrogate": "m\udcff.py:f"}})

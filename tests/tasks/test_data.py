@@ -315,3 +315,22 @@ def test_a_task_in_a_file_of_ones_own(tmp_path: Path) -> None:
 )
 def test_reduced(answer: str, gold: str) -> None:
     assert reduced(answer) == gold
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        (["easy", "medium", "hard"], ("easy", "medium", "hard")),
+        (["Level 10", "Level 2", "Level 1"], ("Level 1", "Level 2", "Level 10")),
+        (["short", "long", "level 3"], ("short", "long", "level 3")),
+    ],
+)
+def test_levels_with_names_come_by_their_number_or_as_the_file_has_them(
+    tmp_path: Path, given, wanted
+) -> None:
+    rows = [
+        {"prompt": f"{place}-{at}", "answer": "1", "level": name}
+        for at, name in enumerate(given)
+        for place in range(3)
+    ]
+    assert make_task(written(tmp_path / "d.jsonl", rows)).levels == wanted

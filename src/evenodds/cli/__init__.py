@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
+from io import TextIOWrapper
 from typing import TextIO
 
 from evenodds import __version__
@@ -72,6 +73,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     prepare_environment()
     if not _is_open(sys.stderr):  # what would be said there is lost, and nothing else
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # an encoding without our signs shows question marks
+            stream.reconfigure(errors="replace")
     try:
         return _answer(list(sys.argv[1:] if argv is None else argv))
     finally:

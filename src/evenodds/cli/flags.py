@@ -100,15 +100,19 @@ def add_settings(
             _add(common, short, dotted, table[dotted])
     for section in sections:
         outer = Config.model_fields[section]
-        about = (outer.annotation.__doc__ or "").splitlines()[0]  # pyright: ignore[reportOptionalMemberAccess]
+        about = (outer.annotation.__doc__ or section).splitlines()[0]  # pyright: ignore[reportOptionalMemberAccess]
         group = parser.add_argument_group(f"[{section}]", about)
         for dotted, info in table.items():
             if dotted.startswith(f"{section}."):
                 _add(group, dotted, dotted, info)
 
 
+SAYS_NONE = ("objective.kl_in", "objective.correction")  # there "none" is a choice of its own
+
+
 def _parsed(dotted: str, text: str) -> Any:
-    if text.lower() in ("none", "null") and fields()[dotted].default is None:
+    is_unset = text.lower() in ("none", "null") and dotted not in SAYS_NONE
+    if is_unset and fields()[dotted].default is None:
         return None
     if dotted.endswith(".levels"):
         return [part.strip() for part in text.split(",")]

@@ -12,10 +12,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from evenodds.errors import UsageError
-from evenodds.lab.teaching import categorical_entropies
+from evenodds.lab.teaching import categorical_entropies, vector
 
 Values = NDArray[np.float64]
 
@@ -146,24 +146,42 @@ def measures(ascent: Ascent, step: int) -> Measures:
     return Measures(*(float(column[step]) for column in columns))
 
 
-def exact_gradient(logits: Values, rewards: Values, beta: float = 0.0) -> Values:
+def exact_gradient(logits: ArrayLike, rewards: ArrayLike, beta: float = 0.0) -> Values:
     """The gradient of J = E[r] + beta H(pi) by the logits, pi = softmax(logits): [n] to [n].
 
     dJ/dz_i = pi_i (f_i - E[f]) with f = r - beta log pi. With beta = 0 this is pi_i (r_i - E[r]),
     the policy gradient (Sutton 1999) of one softmax without sampling.
+
+    Raises UsageError where the two are not lists of finite numbers, as many of both, or beta is
+    below 0.
     """
+    z, r = vector("logits", logits), vector("rewards", rewards)
+    if z.shape != r.shape:
+        raise UsageError(
+            f"each logit has its reward. Got {z.size} logits, {r.size} rewards. Give as many of "
+            "both."
+        )
+    _require_beta(_scalar("beta", beta))
+    return _gradient(z, r, beta)
+
+
+def _gradient(logits: Values, rewards: Values, beta: float) -> Values:
     log_pi = _log_normalized(logits)
     pi, payoff = np.exp(log_pi), rewards - beta * log_pi
     return pi * (payoff - pi @ payoff)
 
 
-def optimum(rewards: Values, beta: float) -> Values:
+def optimum(rewards: ArrayLike, beta: float) -> Values:
     """The policy that maximises E[r] + beta H(pi) for beta > 0: softmax(r / beta), [n] to [n].
 
     It is unique, and answers of the same reward have the same probability.
+
+    Raises UsageError where rewards are not a list of finite numbers, or beta is not above 0.
     """
-    _require_positive("beta", beta)
-    return np.exp(_log_normalized(rewards / beta))
+    r, weight = vector("rewards", rewards), _scalar("beta", beta)
+    if weight <= 0:
+        raise UsageError(f"beta must be above 0. Got {beta}. Give a positive number.")
+    return np.exp(_log_normalized((r - r.max()) / weight))
 
 
 def ascend(
@@ -180,8 +198,7 @@ def ascend(
     Raises UsageError for a beta below 0, a learning rate of 0 or less, or a number of steps that
     is not in 1 .. 200,000.
     """
-    if not 0 <= beta <= 100:
-        raise UsageError(f"beta is the weight of the entropy. Got {beta}. Give 0 to 100.")
+    _require_beta(beta)
     if not 0 < learning_rate <= 100:
         raise UsageError(f"a learning rate moves logits. Got {learning_rate}. Give up to 100.")
     if not 1 <= steps <= MOST_STEPS:
@@ -190,7 +207,7 @@ def ascend(
     history = np.empty((steps + 1, logits.size))
     history[0] = _log_normalized(logits)
     for step in range(1, steps + 1):
-        logits = logits + learning_rate * exact_gradient(logits, rewards, beta)
+        logits = logits + learning_rate * _gradient(logits, rewards, beta)
         history[step] = _log_normalized(logits)
     return Ascent(question, beta, learning_rate, history)
 
@@ -201,6 +218,17 @@ def _log_normalized(logits: Values) -> Values:
     return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
 
 
-def _require_positive(name: str, value: float) -> None:
-    if not 0 < value < np.inf:
-        raise UsageError(f"{name} must be above 0. Got {value}. Give a positive number.")
+def _require_beta(beta: float) -> None:
+    if not 0 <= beta <= 100:
+        raise UsageError(f"beta is the weight of the entropy. Got {beta}. Give 0 to 100.")
+
+
+def _scalar(name: str, given: object) -> float:
+    """Raises UsageError for what is not one finite number."""
+    try:
+        value = float(given)  # pyright: ignore[reportArgumentType]
+    except (TypeError, ValueError):
+        value = np.nan
+    if not np.isfinite(value):
+        raise UsageError(f"{name} is one finite number. Got {given!r:.60}. Give a number.")
+    return value

@@ -12,6 +12,7 @@ from evenodds.report.svg import named
 from evenodds.report.text import short
 
 DRAWS = 8
+COLOURS = (1, 3, 4)  # of right answers; from the fourth on they come again, paler
 
 
 def beta_name(ascent: Ascent) -> str:
@@ -58,8 +59,9 @@ def _answers(ascent: Ascent) -> str:
     right = [i for i, is_right in enumerate(ascent.question.right) if is_right]
     shares = [Line(_few(1 - ascent.reward), "wrong", 2)]
     for place, i in enumerate(right):
-        name, colour = ascent.question.answers[i], (1, 3, 4)[place % 3]
-        shares.append(Line(_few(ascent.probabilities[:, i]), name, colour))
+        name, colour = ascent.question.answers[i], COLOURS[place % len(COLOURS)]
+        again = place // len(COLOURS) % 2 == 1
+        shares.append(Line(_few(ascent.probabilities[:, i]), name, colour, faint=again))
     title = f"probability of each answer, {beta_name(ascent)}"
     return share_plot(title, shares, title)
 

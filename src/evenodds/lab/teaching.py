@@ -54,7 +54,7 @@ def group_relative_advantages(
     >>> group_relative_advantages([0.5, 0.5, 0.5, 0.5 + 1e-7]).tolist()  # noise, not a success
     [0.0, 0.0, 0.0, 0.0]
     """
-    values = _vector("rewards", rewards)
+    values = vector("rewards", rewards)
     if ddof not in (0, 1):
         raise UsageError(f"ddof is 0 (population) or 1 (sample). Got {ddof}. Give one of them.")
     if not 0 <= delta < np.inf:
@@ -185,7 +185,7 @@ def categorical_entropy(probabilities: ArrayLike) -> float:
     >>> categorical_entropy([1, 0, 0])
     0.0
     """
-    return float(categorical_entropies(_vector("probabilities", probabilities)[None])[0])
+    return float(categorical_entropies(vector("probabilities", probabilities)[None])[0])
 
 
 def categorical_entropies(rows: ArrayLike) -> Values:
@@ -231,7 +231,7 @@ def _numbers(name: str, given: ArrayLike) -> Values:
     return values
 
 
-def _vector(name: str, given: ArrayLike) -> Values:
+def vector(name: str, given: ArrayLike) -> Values:
     """As float64 [n], n >= 1, all finite."""
     values = _numbers(name, given)
     if values.ndim != 1 or not values.size:
@@ -242,7 +242,7 @@ def _vector(name: str, given: ArrayLike) -> Values:
 def _ratios_and_advantages(
     ratios: ArrayLike, advantages: ArrayLike, low: float, high: float
 ) -> tuple[Values, Values]:
-    rho, advantage = _vector("ratios", ratios), _vector("advantages", advantages)
+    rho, advantage = vector("ratios", ratios), vector("advantages", advantages)
     if rho.shape != advantage.shape:
         raise UsageError(
             f"each ratio needs its advantage. Got {rho.size} ratios, {advantage.size} advantages. "
@@ -259,7 +259,7 @@ def _ratios_and_advantages(
 
 
 def _answers(advantages: ArrayLike, lengths: Sequence[int]) -> tuple[Values, list[int]]:
-    values, counts = _vector("advantages", advantages), _vector("lengths", lengths)
+    values, counts = vector("advantages", advantages), vector("lengths", lengths)
     if values.shape != counts.shape:
         raise UsageError(
             f"each answer has one advantage and one length. Got {values.size} advantages, "
@@ -286,4 +286,4 @@ def _spread(by_answer: Values, lengths: Sequence[int]) -> TokenWeights:
 def _ragged(weights: Sequence[ArrayLike]) -> TokenWeights:
     if not len(weights):
         raise UsageError("no answers. Got an empty list. Give the weights of at least one answer.")
-    return [_vector("the weights of an answer", row) for row in weights]
+    return [vector("the weights of an answer", row) for row in weights]

@@ -8,9 +8,9 @@ from typing import Any, get_args
 
 from evenodds.credit import CREDITS
 from evenodds.errors import UsageError, unknown
-from evenodds.objectives.check import check_own
+from evenodds.objectives.check import check_own, guarded
 from evenodds.objectives.correction import CORRECTIONS, Correction
-from evenodds.objectives.legal import require_legal
+from evenodds.objectives.legal import require_legal, require_sound
 from evenodds.objectives.objective import Objective, ZeroSignal
 from evenodds.objectives.penalty import ESTIMATORS, KL
 from evenodds.objectives.ratio import RATIOS
@@ -39,14 +39,14 @@ BOUNDS = {  # setting -> least and most; the least of those in OPEN is itself no
     "clip_low": (0.0, 1.0),
     "clip_high": (0.0, 1e6),
     "dual_clip": (1.0, 1e6),
-    "gate_positive": (0.0, 1e3),
-    "gate_negative": (0.0, 1e3),
+    "gate_positive": (1e-3, 1e3),
+    "gate_negative": (1e-3, 1e3),
     "kl": (0.0, 1e3),
     "entropy": (0.0, 1e3),
     "correction_cap": (0.0, 1e6),
     "overlong": (0.0, 1.0),
 }
-OPEN = ("dual_clip", "gate_positive", "gate_negative", "correction_cap")
+OPEN = ("dual_clip", "correction_cap")
 ZERO_SIGNAL = get_args(ZeroSignal)
 PLAIN = ("whiten", "entropy", "mask_truncated", "overlong", "zero_signal")
 KL_PLACES = ("none", "measured", "loss", "reward")
@@ -103,7 +103,9 @@ def named(choice: Any) -> str:
         for name, entry in table.items():
             if _is_choice(entry, choice):
                 return name
-    return getattr(choice, "__name__", type(choice).__name__)
+    name = getattr(choice, "__name__", None)
+    shown = name if isinstance(name, str) else type(choice).__name__
+    return "".join(letter for letter in shown if letter.isprintable())[:60]
 
 
 def _is_choice(entry: Any, choice: Any) -> bool:
@@ -222,9 +224,11 @@ def make_objective(recipe: str = "dr_grpo", **settings: Any) -> Objective:
     if any(name in given for name in ("kl", "kl_in", "kl_estimator", "kl_weighted")):
         changed |= {"kl_loss": None, "kl_reward": 0.0, "measure_kl": False} | _kl(given, base)
     objective = replace(base, **changed)
-    require_legal(objective)
+    require_sound(objective)
     if any(isinstance(value, str) and ":" in value for value in (recipe, *given.values())):
+        objective = guarded(objective)
         check_own(objective)
+    require_legal(objective)
     return objective
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import get_args
 
-from evenodds.credit import mean_normalized, raw
-from evenodds.errors import UsageError
-from evenodds.objectives.objective import Objective
+import numpy as np
+
+from evenodds.credit import mean_normalized
+from evenodds.errors import UsageError, unknown
+from evenodds.objectives.objective import Objective, ZeroSignal
 from evenodds.objectives.ratio import sequence
 from evenodds.objectives.reduce import per_sequence
 
@@ -15,6 +18,26 @@ def require_legal(objective: Objective) -> None:
     """Raise `UsageError` for the first contradiction."""
     for reason in (*_ratio(objective), *_kl(objective), *_groups(objective)):
         raise UsageError(reason)
+
+
+def require_sound(objective: Objective) -> None:
+    """Raise `UsageError` for a value that no setting may have, as an `Objective` by hand can."""
+    correction, kl = objective.correction, objective.kl_loss
+    numbers = {
+        "kl_reward": (objective.kl_reward, 1e3),
+        "entropy": (objective.entropy, 1e3),
+        "overlong": (objective.overlong, 1.0),
+        "kl_loss.coefficient": (kl.coefficient if kl else 0.0, 1e3),
+        "correction.cap": (correction.cap if correction else 1.0, 1e6),
+    }
+    for name, (value, most) in numbers.items():
+        if not 0 <= value <= most:
+            raise UsageError(
+                f"the objective's {name} cannot be {value!r}. "
+                f"It should be a number from 0 to {most:g}."
+            )
+    if objective.zero_signal not in get_args(ZeroSignal):
+        raise unknown("way with groups that agree", objective.zero_signal, get_args(ZeroSignal))
 
 
 def _ratio(objective: Objective) -> Iterator[str]:
@@ -46,9 +69,15 @@ def _kl(objective: Objective) -> Iterator[str]:
         )
 
 
+def _pays_agreement(objective: Objective) -> bool:
+    """Whether a group whose rewards agree has advantages, as with `raw`."""
+    return any(np.any(objective.credit(np.full(2, reward))) for reward in (1.0, 0.0))
+
+
 def _groups(objective: Objective) -> Iterator[str]:
-    if objective.zero_signal != "keep" and (objective.whiten or objective.credit is raw):
-        what = "whitened advantages" if objective.whiten else "the credit 'raw'"
+    if objective.zero_signal != "keep" and (objective.whiten or _pays_agreement(objective)):
+        name = getattr(objective.credit, "__name__", "of your own")
+        what = "whitened advantages" if objective.whiten else f"the credit {name!r}"
         yield (
             f"objective.zero_signal cannot be {objective.zero_signal!r} with {what}: groups whose "
             "rewards agree have a gradient there. Set objective.zero_signal to keep."

@@ -12,6 +12,10 @@ from evenodds.domain import Group, Rollout, Verdict
 from evenodds.errors import RunError
 from evenodds.objectives.objective import Objective
 
+RESIDUE = 1e-4
+"""Nats by which two programs differ on one token of one policy, in float32. No distance: a credit
+that divides by a spread would make full advantages of it before anything was learned."""
+
 
 def soft_overlong(length: int, max_tokens: int, share: float) -> float:
     """0 up to (1 - share) L tokens, then falling in a line to -1 at the budget L.
@@ -29,13 +33,15 @@ def soft_overlong(length: int, max_tokens: int, share: float) -> float:
 def sequence_kl(rollout: Rollout) -> float:
     """Sum over the answer's tokens of k1 = log pi_old - log pi_ref. Unbiased for the KL of answers.
 
+    Tokens on which the two differ by less than `RESIDUE` count as equal.
+
     Raises ValueError where the reference was not asked, and `RunError` where a log-probability is
     not finite: a reward that is NaN would make its whole group seem to agree.
     """
     if rollout.reference_logprobs is None:
         raise ValueError("a KL in the reward needs rollout.reference_logprobs")
-    pair = (rollout.logprobs, rollout.reference_logprobs)
-    total = float(np.subtract(*pair, dtype=np.float64).sum())
+    gap = np.subtract(rollout.logprobs, rollout.reference_logprobs, dtype=np.float64)
+    total = float(np.where(np.abs(gap) < RESIDUE, 0.0, gap).sum())  # NaN stays NaN
     if not isfinite(total):
         raise RunError(
             "a log-probability of an answer is not finite, in the sampler or in the reference. "

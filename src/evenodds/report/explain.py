@@ -69,11 +69,23 @@ class Span:
 
 
 @dataclass(frozen=True)
+class Turn:
+    """A ratio at which the push changes its sign.
+
+    is_backward_above: against the advantage on its side of higher ratios, else on the other.
+    """
+
+    ratio: float
+    is_backward_above: bool
+
+
+@dataclass(frozen=True)
 class Curve:
     """The push on a token's log-probability, at an advantage of +1 or -1, by its ratio.
 
     ratios, pushes: [points], in order, to print. line: (ratio, push), close enough to draw.
     at_one: the push at ratio 1. is_proportional: the push is that times the ratio everywhere.
+    turns: where it changes its sign.
     peak, half: the ratio of the strongest push, and that beyond it at which half of it is left;
     None where the push does not fall up to the last ratio looked at (100).
     """
@@ -87,11 +99,17 @@ class Curve:
     is_proportional: bool
     peak: float | None
     half: float | None
+    turns: tuple[Turn, ...] = ()
 
     @property
     def edges(self) -> list[float]:
         """The ratios at which the kind of push changes."""
         return [span.low for span in self.spans[1:]]
+
+    @property
+    def is_backward(self) -> bool:
+        """Whether a token is pushed the other way than its advantage says, at ratio 1."""
+        return self.at_one is not None and self.at_one * self.advantage < 0
 
 
 @dataclass(frozen=True)
@@ -126,6 +144,7 @@ class Explanation:
     """All of it. formula: lines of plain text. groups × group_size answers a step.
 
     since: what a ratio compares with, as in `twice as likely as when drawn`.
+    counted: what `odds` counts as informative, and what it does not count.
     lone: A of the only right answer of a group, and of each other; None where it depends on others.
     """
 
@@ -140,6 +159,7 @@ class Explanation:
     better: str
     worse: str
     odds: tuple[Odds, ...]
+    counted: tuple[str, ...]
     lone: tuple[float, float] | None
     groups: int
     group_size: int

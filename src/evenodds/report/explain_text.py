@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from textwrap import wrap
 
-from evenodds.report.explain import Answer, Curve, Example, Explanation, Odds, Span, Table
+from evenodds.report.explain import Answer, Curve, Example, Explanation, Odds, Span, Table, Turn
 from evenodds.report.text import counted, one_line
 
 WIDTH, NARROWEST = 96, 80
@@ -159,7 +159,7 @@ def push_lines(found: Explanation, width: int = WIDTH) -> Iterator[str]:
     what = "answer's mean token" if found.is_by_sequence else "token"
     head = f"what clips when: the push on log π, by how much likelier the {what} has become"
     yield from _heading(head, width)
-    ratios = ("ratio", *(_ratio(ratio) for ratio in found.up.ratios))
+    ratios = ("ratio", *(ratio_name(ratio) for ratio in found.up.ratios))
     yield from _blocks([ratios, _cells("A = +1", found.up), _cells("A = −1", found.down)], width)
     for curve, who in ((found.up, found.better), (found.down, found.worse)):
         words = push_words(curve, found.is_by_sequence, found.since)
@@ -178,7 +178,8 @@ def _blocks(rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
             return
 
 
-def _ratio(value: float) -> str:
+def ratio_name(value: float) -> str:
+    """`1.28`, `1.0004`."""
     return f"{value:.6g}"
 
 
@@ -211,8 +212,30 @@ def push_words(curve: Curve, is_by_sequence: bool, since: str = "when drawn") ->
         for force, what in FORCES.items()
         if (where := [_where(span) for span in curve.spans if span.force == force])
     ]
+    parts += [f"turns round at {turn_words(curve, turn)}" for turn in curve.turns]
     if parts:
-        return "; ".join(parts)
+        return "; ".join([*_backward(curve), *parts])
+    return "; ".join([*_backward(curve), _uncut(curve)])
+
+
+def _backward(curve: Curve) -> list[str]:
+    return [f"pushed {direction(curve)} at ratio 1"] if curve.is_backward else []
+
+
+def direction(curve: Curve) -> str:
+    """Which way a push against the advantage goes."""
+    return "down" if curve.advantage > 0 else "up"
+
+
+def turn_words(curve: Curve, turn: Turn, who: str = "they") -> str:
+    """`1.41: they are pushed down beyond it`, of the side that is against the advantage."""
+    digits = 3 if abs(turn.ratio - 1) > FAR else 6
+    side = "beyond" if turn.is_backward_above else "below"
+    return f"{plain(turn.ratio, digits)}: {who} are pushed {direction(curve)} {side} it"
+
+
+def _uncut(curve: Curve) -> str:
+    """Of a push that is cut nowhere, and keeps its sign."""
     if curve.is_proportional:
         return "never cut; the push grows in proportion to the ratio"
     if curve.peak is None:
@@ -222,15 +245,16 @@ def push_words(curve: Curve, is_by_sequence: bool, since: str = "when drawn") ->
 
 
 NEAR = 1.1  # ratios up to here need more digits
+FAR = 0.05  # and a ratio this far from 1 needs three
 FORCES = {"cut": "no push", "capped": "a push that no longer follows the ratio"}
 
 
 def _where(span: Span) -> str:
     if span.high is None:
-        return f"more than {_ratio(span.low)}"
+        return f"more than {ratio_name(span.low)}"
     if span.low == 0:
-        return f"less than {_ratio(span.high)}"
-    return f"between {_ratio(span.low)} and {_ratio(span.high)}"
+        return f"less than {ratio_name(span.high)}"
+    return f"between {ratio_name(span.low)} and {ratio_name(span.high)}"
 
 
 def odds_lines(found: Explanation, width: int = WIDTH) -> Iterator[str]:
@@ -243,8 +267,8 @@ def odds_lines(found: Explanation, width: int = WIDTH) -> Iterator[str]:
     head += ["drawn", "rounds"] if refills else []
     rows = [[*head, "mean |A|", ""], *(_odds_row(row, found, refills) for row in found.odds)]
     yield from columns(rows, 1, width)
-    about = "informative: its answers differ; all problems at this solve rate, rewards of 0 or 1"
-    yield from _below(about, width)
+    for about in found.counted:
+        yield from _below(about, width)
     if found.lone is not None:
         alone, others = (signed(value) for value in found.lone)
         yield f"  one right answer among {found.group_size} gets A = {alone}, each other {others}"

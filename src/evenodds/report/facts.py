@@ -80,6 +80,12 @@ def _task(run: RunRecord) -> str:
 
 
 def _objective(run: RunRecord) -> str:
+    """The recipe with all that it came to; of a folder without that passport, what was changed."""
+    axes = run.passports["objective"].get("axes")
+    if axes:
+        passes = run.setting("learner", "passes")
+        more = f", {passes} passes" if isinstance(passes, int) and passes > 1 else ""
+        return f"{_known(run, 'objective', 'recipe')}: {axes}{more}"
     changed = [
         f"{key} = {run.setting('objective', key)}"
         for key in AXES

@@ -25,6 +25,7 @@ from evenodds.statistics import Estimate
 
 LABEL = 16  # longest label of a level beside an axis
 SHARES = (0.0, 1.0)
+CLIPPED = "clip_ratio/region_mean"
 RATIOS = ("min", "p01", "mean", "p99", "max")
 
 
@@ -138,6 +139,7 @@ def training_pictures(run: RunRecord) -> list[Picture]:
         _entropy(run),
         *([_kl(run)] if of_metric(run.metrics, "kl") else []),
         *ratio,
+        *([_clipped(run)] if any(of_metric(run.metrics, CLIPPED).ys) else []),
         _length(run),
     ]
 
@@ -264,6 +266,21 @@ def _ratio(run: RunRecord) -> Picture:
             "How far an update moved the probability of the sampled tokens; exactly 1 before the "
             "first update on a batch. Look for a mean at 1 and for tails that stay narrow."
         ),
+    )
+
+
+def _clipped(run: RunRecord) -> Picture:
+    title = "Tokens that the clip silenced"
+    names = (("high_mean", "of better answers", 1), ("low_mean", "of worse answers", 2))
+    lines = [
+        Line(of_metric(run.metrics, f"clip_ratio/{key}"), label, colour)
+        for key, label, colour in names
+    ]
+    return Picture(
+        title,
+        line_plot(title, lines, Axes("share of their tokens", y_range=SHARES, percent=True)),
+        "In the last pass over a batch. Some is what a clip is for; most of them means that the "
+        "passes after the first teach little, or that the bounds are too narrow.",
     )
 
 

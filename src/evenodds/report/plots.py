@@ -45,13 +45,17 @@ Name = tuple[float, float, str]  # x and y of a word, and the word
 
 @dataclass(frozen=True)
 class Line:
-    """A series with its direct label. colour: 1 to 4. smooth: a bold mean over the faint raw."""
+    """A series with its direct label. colour: 1 to 4. smooth: a bold mean over the faint raw.
+
+    faint: as an area it is paler, so that a colour can be used twice.
+    """
 
     series: Series
     label: str = ""
     colour: int = 1
     smooth: bool = False
     marks: bool = False
+    faint: bool = False
 
 
 @dataclass(frozen=True)
@@ -249,7 +253,7 @@ def share_plot(title: str, shares: Sequence[Line], y_label: str) -> str:
     for item in shares:
         values = (smoothed(item.series) if item.series.is_long else item.series).ys
         upper = [edge + values[index] for edge, index in zip(edges, kept, strict=True)]
-        parts.append(_area(frame, xs, edges, upper, item.colour))
+        parts.append(_area(frame, xs, edges, upper, item))
         names += _inside(frame, xs, edges, upper, item)
         edges = upper
     y_ticks, x_ticks = named([0, 0.5, 1], percent), named(nice_ticks(x.low, x.high, 6, whole=True))
@@ -258,13 +262,13 @@ def share_plot(title: str, shares: Sequence[Line], y_label: str) -> str:
 
 
 def _area(
-    frame: Frame, xs: Sequence[float], low: Sequence[float], high: Sequence[float], colour: int
+    frame: Frame, xs: Sequence[float], low: Sequence[float], high: Sequence[float], item: Line
 ) -> str:
     if len(xs) == 1:  # a single step is drawn as wide as the plot
         xs, low, high = [xs[0], xs[0] + 1], [*low, *low], [*high, *high]
     upper = [frame.place(x, y) for x, y in zip(xs, high, strict=True)]
     lower = [frame.place(x, y) for x, y in zip(xs, low, strict=True)]
-    return polygon([*upper, *reversed(lower)], f"s c{colour}")
+    return polygon([*upper, *reversed(lower)], f"s{' faint' * item.faint} c{item.colour}")
 
 
 def _inside(

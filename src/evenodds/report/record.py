@@ -15,7 +15,7 @@ from evenodds.errors import UsageError
 from evenodds.report.comparison import Comparison, compare
 from evenodds.report.series import is_number
 
-PASSPORTS = ("data", "checker", "environment")
+PASSPORTS = ("data", "checker", "objective", "environment")
 PROBLEM_NUMBERS = ("tries", "right", "greedy_right", "truncated", "mean_length")
 
 

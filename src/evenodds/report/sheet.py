@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 
-from evenodds.report.svg import HEIGHT, WIDTH, number, text
+from evenodds.report.svg import HEIGHT, LETTER, WIDTH, number, text
 
 MARGIN, GAP, HEAD, LINE = 24, 36, 46, 18
 STYLE = """
@@ -18,19 +19,27 @@ svg { font: 12px system-ui, sans-serif; fill: var(--ink) }
 .label { fill: var(--soft) } .note { fill: var(--soft); font-size: 11px }
 .c1 { --c: var(--c1) } .c2 { --c: var(--c2) } .c3 { --c: var(--c3) } .c4 { --c: var(--c4) }
 .l { fill: none; stroke: var(--c); stroke-width: 2; stroke-linejoin: round }
-.s { fill: var(--c); opacity: .4 } .t { fill: var(--c); font-weight: 600 }
+.s { fill: var(--c); opacity: .4 }
+.s.faint { opacity: 1; fill-opacity: .18; stroke: var(--c); stroke-width: .7 }
+.t { fill: var(--c); font-weight: 600 }
 .inside, .strong { font-weight: 600 }
+.b { fill: var(--c); opacity: .16; stroke: none } .dot { fill: var(--c) }
 .out { fill: none; stroke: var(--soft); stroke-dasharray: 3 2 }
 """
 
 
 def sheet(title: str, panels: Sequence[str], subtitle: str = "") -> str:
-    """Panels of `picture`, two side by side, under a title: a standing SVG document."""
-    head = HEAD + (LINE if subtitle else 4)
-    rows = (len(panels) + 1) // 2
-    width, height = 2 * MARGIN + GAP + 2 * WIDTH, head + rows * (HEIGHT + GAP)
+    """Panels of `picture`, two side by side, under a title: a standing SVG document.
+
+    subtitle: on as many lines as it needs.
+    """
+    rows, width = (len(panels) + 1) // 2, 2 * MARGIN + GAP + 2 * WIDTH
+    lines = wrap(subtitle, int((width - 2 * MARGIN) / LETTER))
+    head = HEAD + (LINE * len(lines) or 4)
+    height = head + rows * (HEIGHT + GAP)
     placed = [_placed(panel, index, head) for index, panel in enumerate(panels)]
-    below = text(MARGIN, 28 + LINE, subtitle, "label") if subtitle else ""
+    starts = [28 + LINE * place for place in range(1, len(lines) + 1)]
+    below = "".join(text(MARGIN, y, row, "label") for y, row in zip(starts, lines, strict=True))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
         f'width="{width}" height="{height}" role="img"><style>{STYLE}</style>'

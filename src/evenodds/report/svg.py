@@ -83,7 +83,8 @@ def log_ticks(low: float, high: float) -> list[float]:
 
 
 def named(values: Sequence[float], name: Callable[[float], str] = short) -> Ticks:
-    return [(value, name(value)) for value in values]
+    """Ticks with their names, in which a minus is as wide as a plus."""
+    return [(value, name(value).replace("-", "−")) for value in values]
 
 
 def text(x: float, y: float, words: str, classes: str = "", anchor: str = "") -> str:

@@ -138,7 +138,7 @@ def _sentence(error: Mapping[str, Any]) -> str:
         table = fields()
         known = list(table) if len(where) > 1 else list(Config.model_fields)
         same = [name for name in known if name.startswith(f"{where[0]}.")]
-        return f"unknown setting {dotted!r}. {nearest(dotted, same or known)}"
+        return f"unknown setting {dotted!r}. {nearest(dotted, same or known, table)}"
     got = error.get("input")
     shown = repr(got) if not isinstance(got, dict) else "a table"
     return f"{dotted} cannot be {shown[:80]}. It should be {_wanted(error)}."

@@ -115,7 +115,15 @@ def objective_passport(objective: Objective, named: Mapping[str, Any]) -> dict[s
 
     own = {key: value for key, value in named.items() if isinstance(value, str) and ":" in value}
     sources = {key: {"name": value, "text": _text(value)} for key, value in own.items()}
-    return {"axes": axes_of(objective), **record_of(objective), "own_sources": sources}
+    target = named.get("entropy_target")
+    moving = f", entropy coefficient follows the target {target:g}" if target else ""
+    return {
+        "axes": axes_of(objective) + moving,
+        **record_of(objective),
+        "entropy_target": target,
+        "entropy_step": named.get("entropy_step"),
+        "own_sources": sources,
+    }
 
 
 def _text(name: str) -> str | None:

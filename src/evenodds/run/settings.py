@@ -19,6 +19,8 @@ class Section(BaseModel):
     @classmethod
     def _no_mixture(cls, value: Any, info: ValidationInfo) -> Any:
         """true is not the number 1, and the number 1 is not true; the texts of flags may be."""
+        if isinstance(value, str) and value.encode("utf-8", "replace") != _bytes(value):
+            raise PydanticCustomError("kind", "text that UTF-8 can hold")
         kinds = _kinds(cls.model_fields[info.field_name or ""].annotation)
         items: list[Any] = [*value] if isinstance(value, list | tuple) else [value]
         if {int, float} & kinds and any(isinstance(item, bool) for item in items):
@@ -26,6 +28,11 @@ class Section(BaseModel):
         if bool in kinds and isinstance(value, int | float) and not isinstance(value, bool):
             raise PydanticCustomError("kind", "true or false")
         return value
+
+
+def _bytes(text: str) -> bytes:
+    """The text with what UTF-8 cannot hold left out."""
+    return text.encode("utf-8", "ignore")
 
 
 def _kinds(annotation: Any) -> set[Any]:
@@ -158,10 +165,10 @@ class ObjectiveSection(Section):
         None, gt=1, le=1e6, description="of dual_clip: largest ratio that pulls", examples=[3.0]
     )
     gate_positive: float | None = Field(
-        None, gt=0, le=1e3, description="of soft_gate: temperature where A > 0", examples=[1.0]
+        None, ge=1e-3, le=1e3, description="of soft_gate: temperature where A > 0", examples=[1.0]
     )
     gate_negative: float | None = Field(
-        None, gt=0, le=1e3, description="of soft_gate: temperature where A < 0", examples=[1.05]
+        None, ge=1e-3, le=1e3, description="of soft_gate: temperature where A < 0", examples=[1.05]
     )
     kl: float | None = Field(
         None, ge=0, le=1e3, description="coefficient of the KL to the start", examples=[0.04]
@@ -179,10 +186,14 @@ class ObjectiveSection(Section):
         None, ge=0, le=1e3, description="what a nat of entropy is paid", examples=[0.001]
     )
     entropy_target: float | None = Field(
-        None, gt=0, description="nats a token; the coefficient then follows it", examples=[0.2]
+        None,
+        gt=0,
+        le=100,
+        description="nats a token; the coefficient then follows it",
+        examples=[0.2],
     )
     entropy_step: float | None = Field(
-        None, gt=0, description="how far that coefficient moves a step", examples=[0.005]
+        None, gt=0, le=1, description="how far that coefficient moves a step", examples=[0.005]
     )
     correction: str | None = Field(
         None,

@@ -160,8 +160,16 @@ def _title(session: Session) -> tuple[str, list[str]]:
         f"{policy.size / 1e6:.1f} M parameters, {kind}, {policy.device.type}, "
         f"{config.objective.recipe}, {config.sampling.groups} problems × "
         f"{config.sampling.group_size} answers a step",
+        *_levels_of(session.plan.task),
         f"run folder: {session.folder.path}",
     ]
+
+
+def _levels_of(task: Task) -> list[str]:
+    """How the levels of a person's data are ordered; those of the house's tasks are known."""
+    if (task.name in TASKS and task.name != "data") or len(task.levels) == 1:
+        return []
+    return [f"levels, easiest first: {', '.join(task.levels[:12])}"]
 
 
 def _facts(session: Session) -> dict[str, object]:

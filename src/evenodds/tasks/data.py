@@ -228,10 +228,13 @@ def _label(place: str, row: Row, column: str | None) -> str:
 
 
 def _labels(levels: Sequence[str]) -> tuple[tuple[str, ...], dict[str, int]]:
-    """The distinct levels in order: by number where all are numbers, else by name."""
-    names = sorted(set(levels), key=lambda name: (not name.isdecimal(), len(name), name))
-    if all(name.isdecimal() for name in names):
-        names.sort(key=int)
+    """The distinct levels, easiest first: by the number in them where all have one, else as they
+    come in the file, for an alphabet knows nothing of difficulty.
+    """
+    names = list(dict.fromkeys(levels))
+    numbers = {name: re.search(r"[0-9]+", name) for name in names}
+    if all(numbers.values()):
+        names.sort(key=lambda name: (int(numbers[name].group()), name))  # type: ignore[union-attr]
     return (tuple(names) or ("all",)), {name: index for index, name in enumerate(names)}
 
 

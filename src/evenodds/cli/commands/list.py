@@ -36,13 +36,16 @@ def _verifiers(root: Path) -> Iterator[str]:
 
 
 def _objectives(root: Path) -> Iterator[str]:
-    from evenodds.objectives.choose import AXES
+    from evenodds.objectives.choose import AXES, SETTINGS
     from evenodds.objectives.describe import axes_of
     from evenodds.objectives.recipes import RECIPES
 
     yield from (f"{name:<22} {axes_of(objective)}" for name, objective in RECIPES.items())
     yield "\naxes, each a setting of [objective]; file.py:name is a function of your own:"
     yield from (f"  {axis:<12} {', '.join(table)}" for axis, (_, table) in AXES.items())
+    yield "and, with numbers and choices that `evenodds train --help` explains:"
+    yield f"  {', '.join(name for name in SETTINGS if name not in AXES)},"
+    yield "  entropy_target, entropy_step"
     yield "\nproof: evenodds lab oracle      what a config will do: evenodds explain"
 
 

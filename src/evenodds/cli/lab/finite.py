@@ -76,7 +76,10 @@ def _print(ascents: Sequence[Ascent]) -> None:
         table.add_row(str(step), *cells)
     console = Console(highlight=False)
     console.print(f"{ascents[0].question.text} Right: {_right(ascents[0])}.", markup=False)
-    console.print(table)
+    with console.capture() as printed:
+        console.print(table)
+    for line in printed.get().splitlines():  # without the blanks at its end
+        console.out(line.rstrip(), highlight=False)
     for ascent in ascents:
         console.print(_sentence(ascent), markup=False)
 

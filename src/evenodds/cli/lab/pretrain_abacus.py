@@ -17,6 +17,10 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--steps", type=int, help="(default: the recipe's)")
     found = parser.parse(arguments)
     target = Path(found.folder)
+    if found.seed < 0 or (found.steps is not None and found.steps < 1):
+        raise UsageError(
+            f"--seed is 0 or more, --steps 1 or more. Got {found.seed}, {found.steps}. Mend them."
+        )
     if target.exists():
         raise UsageError(f"{found.folder!r} exists already. Name a new folder.")
     from dataclasses import replace

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from evenodds.batch import Batch, advantages, collate, lay_out
 from evenodds.domain import Group, Limits, Problem, Rollout, Status, Stop, Verdict
 from evenodds.errors import UsageError
-from evenodds.lab.explain.odds import lone_of, odds_of
+from evenodds.lab.explain.odds import counted_of, lone_of, odds_of
 from evenodds.lab.explain.push import curves_of
 from evenodds.lab.explain.remarks import remarks_of
 from evenodds.lab.explain.tables import tables_of
@@ -102,6 +102,7 @@ def _explained(config: Config, objective: Objective, rows: Sequence[Asked]) -> E
         better=better,
         worse=worse,
         odds=odds_of(objective, config, target),
+        counted=counted_of(objective, sampling.group_size),
         lone=lone_of(objective, sampling.group_size),
         groups=sampling.groups,
         group_size=sampling.group_size,
@@ -109,7 +110,7 @@ def _explained(config: Config, objective: Objective, rows: Sequence[Asked]) -> E
         zero_signal=objective.zero_signal,
         target=target,
         tables=tables_of(objective, config),
-        remarks=remarks_of(objective, config, (up, down)),
+        remarks=remarks_of(objective, config, (up, down), (better, worse)),
     )
 
 

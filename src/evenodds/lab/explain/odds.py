@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenodds.objectives import Objective
 from evenodds.report.explain import Odds
+from evenodds.report.explain_text import signed
 from evenodds.run.config import Config
 from evenodds.statistics import (
     expected_draws_for_informative_groups,
@@ -68,3 +70,41 @@ def lone_of(objective: Objective, size: int) -> tuple[float, float] | None:
         return None
     found = objective.credit((np.arange(size) == 0).astype(np.float64))
     return float(found[0]), float(found[1])
+
+
+def agreeing_of(objective: Objective, size: int) -> tuple[float, float]:
+    """A of each answer of a group that is all right, and all wrong, before any whitening."""
+    right, wrong = (objective.credit(np.full(size, reward)) for reward in (1.0, 0.0))
+    return float(right[0]), float(wrong[0])
+
+
+def pays_agreement(objective: Objective, size: int) -> bool:
+    """Whether groups whose rewards agree are learned from all the same."""
+    return objective.whiten or any(agreeing_of(objective, size))
+
+
+def counted_of(objective: Objective, size: int) -> tuple[str, ...]:
+    """What the table counts as informative, and what beside that is learned from."""
+    pays = pays_agreement(objective, size)
+    penalised = objective.overlong or objective.kl_reward
+    what = "its scores differ" if pays or penalised else "its answers differ"
+    return (
+        f"informative: {what}; all problems at this solve rate, scores of 0 or 1",
+        *_uncounted(objective, size, pays),
+    )
+
+
+def _uncounted(objective: Objective, size: int, pays: bool) -> Iterator[str]:
+    if objective.kl_reward:
+        yield (
+            "not counted: with a KL in the reward no group agrees once the policy has moved, so "
+            "all of them teach; those whose scores agree teach the KL alone. mean |A|: without KL"
+        )
+    if objective.whiten:
+        yield "not counted: groups that agree, which whitening compares with the rest of the step"
+    elif pays:
+        right, wrong = agreeing_of(objective, size)
+        yield (
+            f"not counted: groups that agree, which are learned from as well. A is {signed(right)} "
+            f"where all are right, {signed(wrong)} where all are wrong; mean |A| has them"
+        )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from evenodds.domain import Extent
 from evenodds.objectives import Objective, Tokens
-from evenodds.report.explain import Curve, Force, Span
+from evenodds.report.explain import Curve, Force, Span, Turn
 
 Values = NDArray[np.float64]
 
@@ -25,6 +25,7 @@ LEAST, POINTS = 0.02, 120  # of the line that is drawn
 SLOW = 5.0  # a push that only fades is also shown here
 NARROW = 0.05  # where every edge lies this near to 1, the usual ratios would all be beyond
 FADED = 1e-6  # of the strongest push
+SILENT = 1e-12  # a push below this has no sign
 ZOOM = (-3.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0)
 
 
@@ -78,7 +79,26 @@ def _curve(objective: Objective, advantage: float, spans: list[Span], ratios: Va
         is_proportional=bool(np.allclose(push, at_one * np.exp(grid), rtol=1e-6, atol=0)),
         peak=peak,
         half=half,
+        turns=_turns(objective, advantage, grid, push),
     )
+
+
+def _turns(objective: Objective, advantage: float, grid: Values, push: Values) -> tuple[Turn, ...]:
+    """Where the push changes its sign; where it is cut it has none."""
+    signs = np.where(np.abs(push) > SILENT, np.sign(push), 0)  # NaN: 0
+    places = np.flatnonzero(signs)
+    found: list[Turn] = []
+    for before, after in pairwise(places):
+        if signs[before] != signs[after]:
+            low, high = float(grid[before]), float(grid[after])
+            for _ in range(6):
+                points = np.linspace(low, high, 101)
+                there, _ = pushes(objective, points, advantage)
+                first = int(np.argmax(np.sign(there) == signs[after]))
+                low, high = float(points[max(0, first - 1)]), float(points[first])
+            ratio = float(f"{math.exp(high):.6g}")
+            found.append(Turn(ratio, bool(signs[after] * advantage < 0)))
+    return tuple(found)
 
 
 def _known(values: Values) -> tuple[float | None, ...]:
@@ -153,7 +173,7 @@ def _shown(edges: Sequence[float]) -> Values:
 def _fading(grid: Values, strength: Values) -> tuple[float | None, float | None]:
     """The ratio of the strongest push, and that beyond it where half of it is left."""
     top = int(np.nanargmax(strength)) if np.isfinite(strength).any() else len(grid) - 1
-    if top == len(grid) - 1:
+    if top == len(grid) - 1 or strength[-1] >= strength[top] * (1 - FADED):
         return None, None
     weak = np.flatnonzero(strength[top:] < strength[top] / 2)
     half = float(np.exp(grid[top + weak[0]])) if weak.size else None

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from evenodds.credit import raw, standardized, standardized_sample
+from evenodds.lab.explain.backward import backward
+from evenodds.lab.explain.odds import pays_agreement
 from evenodds.objectives import Objective
 from evenodds.objectives.correction import mask
 from evenodds.objectives.ratio import sequence
@@ -19,9 +21,15 @@ WIDE = 0.05  # for a ratio over a whole answer
 Curves = tuple[Curve, Curve]
 
 
-def remarks_of(objective: Objective, config: Config, curves: Curves) -> tuple[str, ...]:
-    """Sentences, in the order of the parts that they are about."""
+def remarks_of(
+    objective: Objective, config: Config, curves: Curves, signs: tuple[str, str]
+) -> tuple[str, ...]:
+    """Sentences: mistakes first, then in the order of the parts that they are about.
+
+    signs: which answers have A > 0, and which A < 0, in words.
+    """
     topics = (
+        backward(objective, config.sampling.group_size, curves, signs),
         _passes(objective, config, curves),
         _level(objective, curves),
         _reduction(objective),
@@ -134,7 +142,13 @@ def _truncation(objective: Objective) -> Iterator[str]:
 
 
 def _groups(objective: Objective, config: Config) -> Iterator[str]:
-    if objective.zero_signal == "keep" and (objective.whiten or objective.credit is raw):
+    if objective.kl_reward:
+        yield (
+            "The KL in the reward is another one for every answer, so once the policy has moved no "
+            "group agrees: all of them stay in the loss and its denominators, those whose scores "
+            "agree for their KL alone."
+        )
+    elif pays_agreement(objective, config.sampling.group_size):
         yield (
             "Groups that agree stay in the denominators, and are learned from where their "
             "advantages are not 0."
@@ -151,7 +165,7 @@ def _groups(objective: Objective, config: Config) -> Iterator[str]:
         )
     if objective.zero_signal == "refill":
         yield from _refill(objective, config.sampling.rounds)
-    elif objective.overlong or objective.kl_reward:
+    elif objective.overlong and not objective.kl_reward:
         yield (
             "Groups are told apart by rewards with their penalties: one whose scores agree has a "
             "signal all the same where its penalties differ."
@@ -161,7 +175,7 @@ def _groups(objective: Objective, config: Config) -> Iterator[str]:
 def _refill(objective: Objective, rounds: int) -> Iterator[str]:
     if rounds == 1:
         yield "Refilling with --sampling.rounds 1 has no second round: it is the same as drop."
-    if rounds > 1 and (objective.overlong or objective.kl_reward):
+    if rounds > 1 and objective.overlong:
         yield (
             "A group whose scores agree is replaced and gets no penalties: what they would say of "
             "it is not learned."
@@ -231,7 +245,7 @@ def _entropy(objective: Objective, config: Config) -> Iterator[str]:
 
 def _left_out(objective: Objective, config: Config) -> Iterator[str]:
     pays = objective.has_penalty or bonus_of(config, objective) is not None
-    if pays and objective.zero_signal != "keep":
+    if pays and objective.zero_signal != "keep" and not objective.kl_reward:
         yield (
             "KL and entropy in the loss act on answers in the loss only: groups that agree are "
             "left out, and a step in which all agree is skipped."

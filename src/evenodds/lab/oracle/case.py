@@ -16,6 +16,9 @@ from evenodds.objectives import RECIPES, Objective
 TOLERANCE = 1e-9
 """Largest deviation that float64 explains, as a share of the largest entry of the gradient."""
 
+NO_FORM = "–"
+"""The verdict where no closed form says what the gradient must be."""
+
 ENOUGH = 0.1
 """Share of the tokens that must be clipped on each side, off-policy."""
 
@@ -29,6 +32,8 @@ class Case:
     [P] the closed form. says: the documented bias. factor: where it is a plain factor on `aim`.
     clipped: documented shares of tokens clipped with A < 0, and with A > 0. both_sides: whether
     each must be `ENOUGH`. cells: budget of a micro-batch.
+    own: the objective itself, in the place of recipe and changes, where no closed form is known;
+    `expected` is then NaN.
     """
 
     name: str
@@ -44,9 +49,12 @@ class Case:
     both_sides: bool = False
     cells: int = 1_000_000
     section: str = "recipes"
+    own: Objective | None = None
 
     @property
     def objective(self) -> Objective:
+        if self.own is not None:
+            return self.own
         return replace(RECIPES[self.recipe], **self.changes)
 
 
@@ -71,6 +79,17 @@ class Row:
     @property
     def is_ok(self) -> bool:
         return not self.failures
+
+    @property
+    def vanished(self) -> bool:
+        """Whether nothing is left of the gradient but rounding."""
+        return self.length < 1e-9 * self.aim
+
+    @property
+    def verdict(self) -> str:
+        if self.failures:
+            return "FAILS"
+        return "ok" if self.case.own is None else NO_FORM
 
 
 def _angle(one: Array, other: Array) -> float:
@@ -107,9 +126,14 @@ def _failures(case: Case, moments: Moments, deviation: float, scale: float) -> l
 def check(case: Case) -> Row:
     """Take the expectation over all groups, and hold it against what is documented."""
     moments = estimate(case.world, case.objective, case.sizes, case.cells)
-    aim, length = float(np.linalg.norm(case.aim)), float(np.linalg.norm(moments.mean))
     scale = max(float(np.abs(case.expected).max()), 1e-3 * float(np.abs(case.aim).max()), 1e-12)
     deviation = _apart(moments.mean, case.expected, scale)
+    return row_of(case, moments, deviation, _failures(case, moments, deviation, scale))
+
+
+def row_of(case: Case, moments: Moments, deviation: float, failures: list[str]) -> Row:
+    """What was found, in the terms of the table."""
+    aim, length = float(np.linalg.norm(case.aim)), float(np.linalg.norm(moments.mean))
     return Row(
         case,
         aim,
@@ -119,5 +143,5 @@ def check(case: Case) -> Row:
         moments.std / aim,
         (moments.clipped_low, moments.clipped_high),
         deviation,
-        tuple(_failures(case, moments, deviation, scale)),
+        tuple(failures),
     )

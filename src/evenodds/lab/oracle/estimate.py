@@ -84,8 +84,9 @@ def _verdicts(rewards: Array) -> list[Verdict]:
 class Estimator:
     """The gradient of J with regard to every node, for the groups that it is given."""
 
-    def __init__(self, world: World, objective: Objective, cells: int) -> None:
+    def __init__(self, world: World, objective: Objective, cells: int, is_exact: bool) -> None:
         self.world, self.objective, self.cells = world, objective, cells
+        self.is_exact = is_exact
         self.rollouts = _rollouts(world)
         self.verdicts = [_verdicts(rewards) for rewards in world.rewards]
         self.problems = [Problem(f"p{n}", "?", "!", "oracle") for n in range(len(world.rewards))]
@@ -124,7 +125,7 @@ class Estimator:
         return batch.with_first({n: first[self.nodes[answer]] for n, answer in enumerate(flat)})
 
     def _gradient(self, loss: Tensor) -> Array:
-        if loss.dtype != torch.float64:
+        if self.is_exact and loss.dtype != torch.float64:
             raise TypeError(f"the loss is {loss.dtype}: somewhere float64 was lost")
         if not loss.requires_grad:
             return np.zeros(2 * len(self.logprobs))
@@ -139,12 +140,14 @@ def estimate(
     sizes: tuple[int, ...],
     cells: int = 1_000_000,
     draws: Callable[[Array, int], Iterator[Draw]] = multisets,
+    is_exact: bool = True,
 ) -> Moments:
     """Mean and spread over all batches of groups of these sizes, one group for each problem.
 
-    cells: the budget of a micro-batch, so that a batch can be made to fall into several.
+    cells: the budget of a micro-batch, so that a batch can be made to fall into several. is_exact:
+    whether a loss that is not float64 is an error.
     """
-    estimator = Estimator(world, objective, cells)
+    estimator = Estimator(world, objective, cells, is_exact)
     rows: list[Array] = []
     weights: list[float] = []
     clipped: list[tuple[int, int, int]] = []

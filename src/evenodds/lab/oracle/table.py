@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
+from io import StringIO
 from itertools import groupby
 from math import isnan
 from typing import TYPE_CHECKING, Literal, TextIO
 
-from evenodds.lab.oracle.case import Row
+from evenodds.lab.oracle.case import NO_FORM, Row
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -31,15 +34,18 @@ HEADINGS = (
 SAYS = 10
 LEFT = {0, 1, 2, SAYS}
 LENGTHS = (4, 5)
-WIDE = 176  # columns, where no terminal says how many there are
+STYLES = {"ok": "green", NO_FORM: "dim", "FAILS": "bold red"}
+WIDE = 1000  # columns, where nothing says how many there are; a table takes what it needs
 
 
 def _angle(row: Row) -> str:
-    return "—" if isnan(row.angle) or _vanished(row) else f"{row.angle:.1f}°"
+    return "—" if isnan(row.angle) or row.vanished else f"{row.angle:.1f}°"
 
 
-def _vanished(row: Row) -> bool:
-    return row.length < 1e-9 * row.aim
+def _deviation(row: Row) -> str:
+    if row.case.own is not None:
+        return NO_FORM
+    return "0" if row.deviation == 0 else f"{row.deviation:.0e}"
 
 
 def _clipped(row: Row) -> str:
@@ -50,7 +56,7 @@ def _clipped(row: Row) -> str:
 def cells(row: Row) -> list[str]:
     """What is shown of a row, under `HEADINGS`."""
     case = row.case
-    vanished = _vanished(row)
+    vanished = row.vanished
     return [
         case.name,
         "table" if case.world.name == "tabular" else case.world.name,
@@ -63,8 +69,8 @@ def cells(row: Row) -> list[str]:
         f"{row.spread:.2f}",
         _clipped(row),
         case.says,
-        "0" if row.deviation == 0 else f"{row.deviation:.0e}",
-        "ok" if row.is_ok else "FAILS",
+        _deviation(row),
+        row.verdict,
     ]
 
 
@@ -74,15 +80,30 @@ def _sections(rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
 
 
 def printed(rows: Sequence[Row], stream: TextIO) -> None:
-    """The table with rich; plain where `stream` is no terminal.
+    """The table with rich; plain where `stream` is no terminal, and then as wide as it takes.
 
-    In a terminal too narrow for it lengths are left out, and the bias stands under the objective.
+    In a terminal too narrow for it, or where COLUMNS says so, lengths are left out, and the bias
+    stands under the objective.
     """
     from rich.console import Console
+
+    if stream.isatty():
+        _print(rows, Console(file=stream, highlight=False), is_screen=True)
+        return
+    text = StringIO()
+    _print(rows, Console(file=text, width=_columns(), highlight=False), is_screen=False)
+    stream.writelines(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
+
+
+def _columns() -> int:
+    """Of what is no terminal."""
+    given = os.environ.get("COLUMNS", "")
+    return int(given) if given.isdecimal() and int(given) > 0 else WIDE
+
+
+def _print(rows: Sequence[Row], console: Console, is_screen: bool) -> None:
     from rich.measure import Measurement
 
-    is_screen = stream.isatty()
-    console = Console(file=stream, width=None if is_screen else WIDE, highlight=False)
     table = _table(rows, is_screen)
     needed = Measurement.get(console, console.options.update(width=WIDE), table).minimum
     if needed <= console.width:
@@ -90,7 +111,9 @@ def printed(rows: Sequence[Row], stream: TextIO) -> None:
         return
     console.print(_narrow(rows))
     left_out = " and ".join(HEADINGS[at] for at in LENGTHS)
-    console.print(f"\nleft out: {left_out}; {needed} columns, or a file, have them", style="dim")
+    console.print(
+        f"\nleft out: {left_out}; {needed} columns, or --markdown FILE, have them", style="dim"
+    )
 
 
 def _table(rows: Sequence[Row], is_screen: bool) -> Table:
@@ -149,7 +172,7 @@ def _texts(row: Row) -> list[Text]:
     from rich.text import Text
 
     *others, verdict = cells(row)
-    return [*map(Text, others), Text(verdict, style="green" if row.is_ok else "bold red")]
+    return [*map(Text, others), Text(verdict, style=STYLES[row.verdict])]
 
 
 def markdown(rows: Sequence[Row]) -> str:

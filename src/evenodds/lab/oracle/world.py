@@ -82,7 +82,7 @@ class World:
 
     @property
     def where(self) -> str:
-        if self.first is not None:
+        if self.first is not None and not np.array_equal(self.first, self.old):
             return "sampler"
         if self.edge:
             return "edge"
