@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import warnings
 from collections.abc import Iterator
 from dataclasses import asdict
 
@@ -63,6 +64,7 @@ def spread(mode: str, count: int, seed: int = 0) -> dict[int, float]:
 
 
 def main() -> int:
+    warnings.simplefilter("ignore")  # transformers warns of itself at every step
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cases", type=int, default=50, help="random batches a mode (50)")
     parser.add_argument("--seed", type=int, default=0)

@@ -12,6 +12,7 @@ import gzip
 import importlib.metadata
 import json
 import sys
+import warnings
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -188,6 +189,7 @@ def difference(new: Any, old: Any) -> float:
 
 
 def main() -> int:
+    warnings.simplefilter("ignore")  # transformers warns of itself at every step
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--write", action="store_true", help="write the file instead of comparing")
     arguments = parser.parse_args()
