@@ -18,6 +18,23 @@ CHOICES: dict[str, list[str]] = {
     "recipe grpo": ["--objective", "grpo"],
     "recipe dapo": ["--objective", "dapo"],
     "recipe rloo": ["--objective", "rloo"],
+    "recipe gspo, two passes": ["--objective", "gspo", "--learner.passes", "2"],
+    "recipe cispo": ["--objective", "cispo"],
+    "recipe sapo, two passes": ["--objective", "sapo", "--learner.passes", "2"],
+    "recipe dual_clip, two passes": ["--objective", "dual_clip", "--learner.passes", "2"],
+    "recipe maxrl": ["--objective", "maxrl"],
+    "recipe reinforce": ["--objective", "reinforce"],
+    "recipe reinforce_pp": ["--objective", "reinforce_pp"],
+    "recipe reinforce_pp_baseline": ["--objective", "reinforce_pp_baseline"],
+    "KL k3 in the loss": ["--objective.kl", "0.02"],
+    "KL k1 weighted in the loss": [
+        *("--objective.kl", "0.02", "--objective.kl_estimator", "k1"),
+        *("--objective.kl_weighted", "true"),
+    ],
+    "KL in the reward": ["--objective.kl", "0.02", "--objective.kl_in", "reward"],
+    "entropy target": ["--objective.entropy_target", "0.15"],
+    "correction sequence_mask": ["--objective.correction", "sequence_mask"],
+    "refill": ["--objective.zero_signal", "refill"],
     "credit standardized": ["--objective.credit", "standardized"],
     "credit standardized_sample": ["--objective.credit", "standardized_sample"],
     "credit leave_one_out": ["--objective.credit", "leave_one_out"],
@@ -47,7 +64,7 @@ def main() -> int:
         done = train(f"axis-{number}", found.root, [*SHORT, *flags])
         gain = done.comparison.overall.gain
         learned &= gain.low > 0
-        print(f"{'ok  ' if gain.low > 0 else 'MISS'} {name:<28} {gain.points()}", flush=True)
+        print(f"{'ok  ' if gain.low > 0 else 'MISS'} {name:<30} {gain.points()}", flush=True)
     return 0 if learned else 3
 
 
