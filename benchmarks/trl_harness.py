@@ -14,8 +14,7 @@ import logging
 import os
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MethodType
 from typing import Any
@@ -24,6 +23,7 @@ import torch
 from torch import Tensor
 
 from benchmarks.trl_cases import Case
+from evenodds.lab.oracle.own import float64
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # nothing is fetched, and TRL sends no telemetry
 VERSION = "1.16.0"
@@ -40,17 +40,6 @@ class Outcome:
     advantages: list[float]
     rows: list[list[int]]
     entropy_gradient: list[float]
-
-
-@contextmanager
-def float64() -> Iterator[None]:
-    """New tensors, TRL's rewards among them, in double precision."""
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    try:
-        yield
-    finally:
-        torch.set_default_dtype(before)
 
 
 def _tokenizer() -> Any:

@@ -226,25 +226,29 @@ def _aligned(
     return [(of_metric(rows, key), label, colour) for key, label, colour in names]
 
 
+def _curve(run: RunRecord, title: str, metric: str, axes: Axes, caption: str) -> Picture:
+    """One metric over the steps, smoothed where they are many."""
+    line = Line(of_metric(run.metrics, metric), smooth=True)
+    return Picture(title, line_plot(title, [line], axes), caption)
+
+
 def _entropy(run: RunRecord) -> Picture:
-    title = "Entropy"
-    line = Line(of_metric(run.metrics, "entropy"), smooth=True)
-    svg = line_plot(title, [line], Axes("nats a token", least=0.05, from_zero=True))
-    return Picture(
-        title,
-        svg,
+    return _curve(
+        run,
+        "Entropy",
+        "entropy",
+        Axes("nats a token", least=0.05, from_zero=True),
         "How undecided the model is about its next token. It falls as the "
         "model grows surer; a plunge to zero means that it stopped exploring.",
     )
 
 
 def _kl(run: RunRecord) -> Picture:
-    title = "Distance from the start (KL)"
-    line = Line(of_metric(run.metrics, "kl"), smooth=True)
-    svg = line_plot(title, [line], Axes("nats a token", least=0.01, from_zero=True))
-    return Picture(
-        title,
-        svg,
+    return _curve(
+        run,
+        "Distance from the start (KL)",
+        "kl",
+        Axes("nats a token", least=0.01, from_zero=True),
         "KL of the policy to the one that training started from, the estimator k3 on the sampled "
         "tokens. A steady rise is learning; a sudden one is a policy that ran away.",
     )
@@ -285,12 +289,11 @@ def _clipped(run: RunRecord) -> Picture:
 
 
 def _length(run: RunRecord) -> Picture:
-    title = "Answer length"
-    line = Line(of_metric(run.metrics, "completions/mean_length"), smooth=True)
-    svg = line_plot(title, [line], Axes("tokens an answer", least=4.0, from_zero=True))
-    return Picture(
-        title,
-        svg,
+    return _curve(
+        run,
+        "Answer length",
+        "completions/mean_length",
+        Axes("tokens an answer", least=4.0, from_zero=True),
         "Longer work on harder problems is expected; growth while difficulty "
         "stands still, or answers as long as the budget, is a warning.",
     )

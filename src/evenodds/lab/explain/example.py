@@ -24,6 +24,7 @@ from evenodds.lab.explain.remarks import remarks_of
 from evenodds.lab.explain.tables import tables_of
 from evenodds.lab.explain.words import formula_of, signs_of
 from evenodds.objectives import Objective, shaped
+from evenodds.objectives.check import is_own
 from evenodds.objectives.describe import axes_of
 from evenodds.objectives.ratio import sequence
 from evenodds.own import FAILURES, described, quiet
@@ -122,8 +123,7 @@ def without_penalties(objective: Objective) -> Objective:
 def _is_own(objective: Objective) -> bool:
     axes: list[Any] = [objective.credit, objective.ratio, objective.surrogate, objective.reduce]
     axes += [objective.correction.bound] if objective.correction is not None else []
-    homes = [str(getattr(axis, "__module__", "")) for axis in axes]
-    return any(not home.startswith("evenodds.") for home in homes)
+    return any(map(is_own, axes))
 
 
 def _require_example(rows: Sequence[Asked], max_tokens: int) -> None:

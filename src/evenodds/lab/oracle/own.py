@@ -95,7 +95,7 @@ def look(case: Case) -> Row:
 
 def _estimated(case: Case) -> Moments:
     try:
-        with quiet(), _float64():
+        with quiet(), float64():
             return estimate(case.world, case.objective, case.sizes, is_exact=False)
     except EvenoddsError:
         raise
@@ -107,7 +107,7 @@ def _estimated(case: Case) -> Moments:
 
 
 @contextmanager
-def _float64() -> Generator[None]:
+def float64() -> Generator[None]:
     """Tensors that a person's code makes have the dtype of all others here."""
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)
