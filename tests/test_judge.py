@@ -9,7 +9,7 @@ import pytest
 
 from evenodds.domain import Completion, Problem, Rollout, Status, Stop, Verdict
 from evenodds.judge import InlineJudge, Judge, ScriptedJudge
-from evenodds.verifiers import VERIFIERS
+from evenodds.verifiers import find_verifier
 
 PROBLEMS = [Problem("a", "6*7=", "42", "t"), Problem("b", "2*3=", "6", "t")]
 
@@ -23,7 +23,7 @@ ROLLOUTS = [[rollout("42"), rollout("41")], [rollout("5"), rollout("6"), rollout
 
 
 def test_inline_judge_keeps_the_shape_and_the_order() -> None:
-    judge: Judge = InlineJudge(VERIFIERS["number"])
+    judge: Judge = InlineJudge(find_verifier("number"))
     verdicts = judge.judge(PROBLEMS, ROLLOUTS)
     assert [[v.status for v in row] for row in verdicts] == [
         [Status.RIGHT, Status.WRONG],
@@ -48,7 +48,7 @@ def test_scripted_judge_pays_by_its_script() -> None:
     assert [v.status for v in verdicts[1]] == [Status.RIGHT, Status.TIMEOUT, Status.RIGHT]
 
 
-@pytest.mark.parametrize("judge", [InlineJudge(VERIFIERS["text"]), ScriptedJudge({})])
+@pytest.mark.parametrize("judge", [InlineJudge(find_verifier("text")), ScriptedJudge({})])
 def test_problems_and_groups_must_pair_up(judge: Judge) -> None:
     with pytest.raises(ValueError, match="zip"):
         judge.judge(PROBLEMS, ROLLOUTS[:1])

@@ -54,13 +54,17 @@ NOT_JUDGED = frozenset({Status.GOLD_UNREADABLE, Status.TIMEOUT, Status.ERROR})
 
 @dataclass(frozen=True)
 class Problem:
-    """A question with a known answer. `key` is unique and stable: a·b and b·a share one."""
+    """A question with a known answer. `key` is unique and stable: a·b and b·a share one.
+
+    columns: the other columns of its row of data, for reward functions that name them.
+    """
 
     key: str
     prompt: Prompt
     answer: str
     task: str
     level: int = 0
+    columns: Mapping[str, object] = field(default_factory=dict[str, object], hash=False)
 
 
 @dataclass(frozen=True)
@@ -79,13 +83,18 @@ class Completion:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The judgement of one completion. `score` is the reward; `parts` are its summands by name."""
+    """The judgement of one completion.
+
+    score: the reward; parts: its summands by name. extracted: the answer that was found. note: how
+    it was found and compared, or why it is not paid. seconds: the time that judging took.
+    """
 
     score: float
     status: Status
     extracted: str | None = None
     note: str = ""
     parts: Mapping[str, float] = field(default_factory=dict)
+    seconds: float = field(default=0.0, compare=False)
 
     @property
     def is_judged(self) -> bool:

@@ -10,7 +10,6 @@ import pytest
 from evenodds.domain import Limits
 from evenodds.evaluation import EvaluationSettings, evaluate
 from evenodds.judge import InlineJudge
-from evenodds.run import passports as writing
 from evenodds.run import writer
 from evenodds.run.config import make_config
 from evenodds.run.folder import RunFolder
@@ -73,11 +72,11 @@ def test_the_hash_of_a_data_file_is_that_of_its_bytes(tmp_path) -> None:
 def test_a_registered_verifier_states_its_configuration(monkeypatch) -> None:
     found = checker_passport(TASK)
     configuration = found["configuration"]
-    assert configuration["extraction_order"][0] == "box"
+    assert configuration["policy"]["order"][0] == "box"
     assert configuration["policy"]["tolerance"] == "1/1000000"
-    assert "decimal" in configuration["accepted_forms"]
-    monkeypatch.setattr(writing.canonical, "MAX_CHARACTERS", 7)
-    assert checker_passport(TASK)["configuration_sha256"] != found["configuration_sha256"]
+    assert configuration["limits"]["characters_of_an_answer"] > 100
+    other = make_task("multiplication", policy={"percent": "ratio"})
+    assert checker_passport(other)["configuration_sha256"] != found["configuration_sha256"]
 
 
 def test_ones_own_function_is_known_by_its_file(tmp_path) -> None:

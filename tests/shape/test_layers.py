@@ -11,11 +11,11 @@ import pytest
 SOURCE = Path(__file__).parents[2] / "src" / "evenodds"
 FLOORS = [
     ["errors", "own", "machine", "places", "domain", "credit", "statistics"],
-    ["verifiers", "tasks", "curricula"],
+    ["sandbox", "verifiers", "tasks", "curricula"],
     ["objectives", "batch", "diagnostics"],
     ["judge", "policies", "sampling", "learner", "reference"],
     ["step", "evaluation"],
-    ["report", "run", "lab"],
+    ["bench", "report", "run", "lab"],
     ["cli"],
 ]
 PLACE = {room: (floor, at) for floor, rooms in enumerate(FLOORS) for at, room in enumerate(rooms)}
@@ -31,7 +31,7 @@ LIGHT = {
     "tasks",
     "curricula",
 }
-LIGHT |= {"judge", "report", "cli"}
+LIGHT |= {"sandbox", "judge", "bench", "report", "cli"}
 
 
 def room_of(file: Path) -> str:

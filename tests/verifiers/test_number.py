@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from evenodds.domain import Completion, Problem, Status, Stop, Verdict
 from evenodds.verifiers.canonical import Policy
-from evenodds.verifiers.number import judge_number, number
+from evenodds.verifiers.number import number
 
 CASES = Path(__file__).parents[2].parent / "shared" / "cases"
 NUMERIC_KINDS = {"decimal", "fraction", "integer", "percent"}
@@ -204,11 +204,11 @@ def test_a_cut_completion_is_paid_only_for_a_finished_answer(answer: str, score:
 def test_policies_change_what_is_read() -> None:
     problem = Problem("key", "prompt", "0.5", "task")
     ratio = Policy(percent="ratio")
-    assert judge_number(problem, Completion("50%"), ratio).score == 1.0
+    assert number(problem, Completion("50%"), ratio).score == 1.0
     worked = Policy(arithmetic=True)
-    assert judge_number(problem, Completion("\\boxed{0.25+0.25}"), worked).score == 1.0
-    assert judge_number(problem, Completion("0,5"), Policy(decimal_comma=False)).score == 0.0
-    boxes_only = judge_number(problem, Completion("0.5"), order=("box",))
+    assert number(problem, Completion("\\boxed{0.25+0.25}"), worked).score == 1.0
+    assert number(problem, Completion("0,5"), Policy(decimal_comma=False)).score == 0.0
+    boxes_only = number(problem, Completion("0.5"), Policy(order=("box",)))
     assert boxes_only.status is Status.NO_ANSWER
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
@@ -21,39 +21,17 @@ from evenodds.objectives import Objective
 from evenodds.run.folder import RunFolder
 from evenodds.tasks import Task
 from evenodds.tasks.prompting import as_text
-from evenodds.verifiers import VERIFIERS, Verifier, canonical, extract, grammar, reasoning
+from evenodds.verifiers import RegisteredVerifier, Verifier
 
 
-def _number_configuration() -> dict[str, object]:
-    """Every choice of `number` on which graders differ, and the limits on what it reads."""
-    policy = {name: _plain(value) for name, value in asdict(canonical.DEFAULT).items()}
+def _configuration(verifier: RegisteredVerifier) -> dict[str, object]:
+    """Every choice on which graders differ, as this one takes it, and what it refuses to read."""
+    policy = asdict(verifier.policy)
     return {
-        "extraction_order": list(extract.DEFAULT_ORDER),
-        "policy": policy,
-        "accepted_forms": list(get_args(grammar.Form)),
-        "limits": {
-            "characters_read": reasoning.MAX_CHARACTERS,
-            "characters_of_an_answer": canonical.MAX_CHARACTERS,
-            "tokens_of_an_answer": grammar.MAX_TOKENS,
-            "depth": grammar.MAX_DEPTH,
-            "exponent": grammar.MAX_EXPONENT,
-            "bits": grammar.MAX_BITS,
-        },
+        "gold": verifier.kind.gold,
+        "policy": {name: _plain(value) for name, value in policy.items()},
+        "limits": dict(verifier.kind.limits),
     }
-
-
-def _text_configuration() -> dict[str, object]:
-    return {
-        "extraction_order": ["answer tags", "the last line, for a gold of one line", "all of it"],
-        "comparison": "character for character, white space at the ends aside",
-        "limits": {"characters_read": reasoning.MAX_CHARACTERS},
-    }
-
-
-CONFIGURATIONS: Mapping[str, Callable[[], dict[str, object]]] = {
-    "number": _number_configuration,
-    "text": _text_configuration,
-}
 
 
 def _plain(value: object) -> object:
@@ -93,14 +71,13 @@ def checker_passport(task: Task) -> dict[str, object]:
     Of a registered verifier that is its configuration; of a person's own function the file that it
     stands in, as far as there is one.
     """
-    name = task.verifier_name
-    is_registered = VERIFIERS.get(name) is task.verifier
-    configuration = {"configuration": CONFIGURATIONS.get(name, dict)()}
+    verifier = task.verifier
+    is_registered = isinstance(verifier, RegisteredVerifier)
     known: dict[str, object] = {
-        "verifier": name,
+        "verifier": task.verifier_name,
         "package": f"evenodds {__version__}",
         "kind": "registered" if is_registered else "own function",
-        **(configuration if is_registered else _own_source(task.verifier)),
+        **({"configuration": _configuration(verifier)} if is_registered else _own_source(verifier)),
     }
     digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
     return {**known, "configuration_sha256": digest, "bench": "not run: it comes with `check`"}

@@ -158,7 +158,7 @@ class Arithmetic:
 
     @cached_property
     def _verifier(self) -> Verifier:
-        return find_verifier(self.verifier_name)
+        return find_verifier(self.verifier_name, self.options.policy)
 
     @cached_property
     def _preamble(self) -> str:

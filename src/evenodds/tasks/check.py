@@ -10,7 +10,7 @@ from evenodds.errors import UsageError
 from evenodds.own import FAILURES, described, quiet
 from evenodds.tasks.prompting import as_text
 from evenodds.tasks.task import Task
-from evenodds.verifiers import VERIFIERS
+from evenodds.verifiers import KINDS, RegisteredVerifier
 
 SHOWN = 60
 SECONDS = 5.0
@@ -26,7 +26,7 @@ def check_gold(task: Task, per_level: int = 3) -> None:
     is left after `SECONDS`. Raises `UsageError` with the first bad one.
     """
     end = time.monotonic() + SECONDS
-    is_registered = VERIFIERS.get(task.verifier_name) is task.verifier
+    is_registered = isinstance(task.verifier, RegisteredVerifier)
     for level, label in enumerate(task.levels):
         for problem in task.held_out(level)[:per_level]:
             if time.monotonic() > end:
@@ -62,7 +62,7 @@ def _refused(
     task: Task, label: str, problem: Problem, gold: str, verdict: Verdict, is_registered: bool
 ) -> UsageError:
     fits = "does not find right" if is_registered else "cannot judge"
-    names = ", ".join(name for name in VERIFIERS if name != task.verifier_name)
+    names = ", ".join(name for name in KINDS if name != task.verifier_name)
     advice = f"Choose another --verifier ({names}, or file.py:function)"
     return UsageError(
         f"the verifier {task.verifier_name!r} {fits} the gold answer {_short(gold)} of "

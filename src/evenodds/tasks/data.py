@@ -183,7 +183,9 @@ def _made(
                 "Give at least 2: one to train on and one to hold out."
             )
     title = verifier if isinstance(verifier, str) else getattr(verifier, "__name__", "own verifier")
-    task = DataTask(name, labels, problems, as_verifier(verifier), title, options, source)
+    task = DataTask(
+        name, labels, problems, as_verifier(verifier, options.policy), title, options, source
+    )
     for index, label in enumerate(labels):
         if not task.held_out(index):
             raise UsageError(

@@ -102,7 +102,7 @@ class Reverse:
 
     @cached_property
     def _verifier(self) -> Verifier:
-        return find_verifier(self.verifier_name)
+        return find_verifier(self.verifier_name, self.options.policy)
 
     @cached_property
     def _preamble(self) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -63,6 +64,7 @@ class TaskOptions:
     seed: the seed of the split and of the examples; not the seed of a run.
     data: a JSONL or parquet file of prompts and answers, for the task `data`.
     verifier: the name of the verifier, where the task's own is not wanted.
+    policy: entries of the verifier's policy table in place of its defaults.
     prompt_column, answer_column, level_column: names in the data file, where they are not found
     by themselves.
     held_out_share: the share of a data file that is held out, before `held_out` caps it.
@@ -74,6 +76,7 @@ class TaskOptions:
     seed: int = 0
     data: str | None = None
     verifier: str | None = None
+    policy: Mapping[str, object] = field(default_factory=dict[str, object], hash=False)
     prompt_column: str | None = None
     answer_column: str | None = None
     level_column: str | None = None

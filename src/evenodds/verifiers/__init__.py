@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import cast
 
-from evenodds.errors import unknown
+from evenodds.errors import UsageError, unknown
+from evenodds.verifiers import number, text
 from evenodds.verifiers.function import (
     OwnFunction,
     Verifier,
@@ -12,35 +14,48 @@ from evenodds.verifiers.function import (
     load_function,
     wrap,
 )
-from evenodds.verifiers.number import number
-from evenodds.verifiers.text import text
+from evenodds.verifiers.kind import Kind, RegisteredVerifier
 
-VERIFIERS: dict[str, Verifier] = {"number": number, "text": text}
+KINDS: dict[str, Kind] = {module.KIND.name: module.KIND for module in (number, text)}
 
 
-def find_verifier(name: str) -> Verifier:
-    """The verifier of that name: a registered one, or a person's own function.
+def find_verifier(name: str, policy: Mapping[str, object] | None = None) -> Verifier:
+    """The verifier of that name: a registered kind, or a person's own function.
 
-    name: a name in `VERIFIERS`, `path/to/file.py:function` or `package.module:function`. A
-    function of one's own takes the problem and the text; see `function.wrap` for what it may
-    return. Raises `UsageError` with one line that says what was wrong.
+    name: a name in `KINDS`, `path/to/file.py:function` or `package.module:function`. A function of
+    one's own takes the problem and the text; see `function.wrap` for what it may return.
+    policy: entries of the kind's policy table in place of its defaults.
+    Raises `UsageError` with one line that says what was wrong.
     """
-    if name in VERIFIERS:
-        return VERIFIERS[name]
+    if name in KINDS:
+        return KINDS[name].with_policy(policy)
     if ":" not in name:
-        raise unknown("verifier", name, [*VERIFIERS, "file.py:function", "module:function"])
-    return wrap(load_function(name))
+        raise unknown("verifier", name, [*KINDS, "file.py:function", "module:function"])
+    if policy:
+        raise UsageError(f"a function of your own has no policy table. Got {[*policy]}.")
+    return wrap(load_function(name), name)
 
 
-def as_verifier(judge: str | Verifier | OwnFunction) -> Verifier:
+def as_verifier(
+    judge: str | Verifier | OwnFunction, policy: Mapping[str, object] | None = None
+) -> Verifier:
     """A verifier from its name, from a person's function (problem, text), or as it is.
 
     Registered verifiers and those that `wrap` made take a `Completion` and stay as they are.
     """
     if isinstance(judge, str):
-        return find_verifier(judge)
-    is_verifier = is_wrapped(judge) or any(judge is known for known in VERIFIERS.values())
+        return find_verifier(judge, policy)
+    is_verifier = is_wrapped(judge) or isinstance(judge, RegisteredVerifier)
     return cast(Verifier, judge) if is_verifier else wrap(cast(OwnFunction, judge))
 
 
-__all__ = ["VERIFIERS", "OwnFunction", "Verifier", "as_verifier", "find_verifier", "wrap"]
+__all__ = [
+    "KINDS",
+    "Kind",
+    "OwnFunction",
+    "RegisteredVerifier",
+    "Verifier",
+    "as_verifier",
+    "find_verifier",
+    "wrap",
+]

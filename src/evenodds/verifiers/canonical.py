@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from evenodds.verifiers.extract import DEFAULT_ORDER
 from evenodds.verifiers.grammar import Refused, Value, parse
 
 MAX_CHARACTERS = 1_500
@@ -19,8 +20,9 @@ MAX_CHARACTERS = 1_500
 
 @dataclass(frozen=True)
 class Policy:
-    """How an answer is read and compared: every choice on which graders differ.
+    """How an answer is found, read and compared: every choice on which graders differ.
 
+    order: which marks of a final answer are looked for, and in which order.
     decimal_comma: `2,74` is 2.74; a comma before exactly three digits still groups thousands.
     percent: `unit` reads 28% as 28 (as a data set's gold usually means it); `ratio` as 28/100.
     units: words such as `dollars` or `m²` may follow the number, and are not compared.
@@ -29,6 +31,7 @@ class Policy:
     tolerance: relative, and only where one side is a decimal and neither is a whole number.
     """
 
+    order: tuple[str, ...] = DEFAULT_ORDER
     decimal_comma: bool = True
     percent: Literal["unit", "ratio"] = "unit"
     units: bool = True

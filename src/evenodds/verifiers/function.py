@@ -22,14 +22,19 @@ MARK = "__evenodds_verifier__"
 """The attribute by which `wrap` marks a verifier; it holds the verifier itself."""
 
 
-def wrap(function: OwnFunction) -> Verifier:
+NAME = "__evenodds_name__"
+"""The attribute that holds `file.py:function`, where the function was found by that name."""
+
+
+def wrap(function: OwnFunction, name: str | None = None) -> Verifier:
     """A verifier that calls `function(problem, text)` and never raises.
 
     The function may return a number (1 or True is right, anything else is wrong and keeps its
     score), a `Verdict`, or None when it could not judge. None, an exception or `sys.exit`, and a
     value that is not a finite number give a verdict of status `error`, which counts neither as
     right nor wrong. A score outside [0, 1] is a reward like any other, such as a penalty. The
-    function gets a copy of the problem. Raises `UsageError` for an `async` function.
+    function gets a copy of the problem. name: how another process finds it, `file.py:function`.
+    Raises `UsageError` for an `async` function.
     """
     _refuse_async(getattr(function, "__name__", "the function"), function)
 
@@ -41,6 +46,7 @@ def wrap(function: OwnFunction) -> Verifier:
             return _error(described(error))
 
     setattr(verifier, MARK, verifier)
+    setattr(verifier, NAME, name)
     return verifier
 
 

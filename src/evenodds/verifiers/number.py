@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from evenodds.domain import Completion, Problem, Status, Stop, Verdict
+from evenodds.verifiers import canonical, grammar, reasoning
 from evenodds.verifiers.canonical import DEFAULT, Policy, clean, plain_text, read, same
 from evenodds.verifiers.context import objection
-from evenodds.verifiers.extract import DEFAULT_ORDER, POLICIES, Mark, boxes, joined
+from evenodds.verifiers.extract import POLICIES, Mark, boxes, joined
 from evenodds.verifiers.grammar import Refused, Value
+from evenodds.verifiers.kind import Kind
 from evenodds.verifiers.reasoning import final_part
 
 
@@ -24,18 +26,8 @@ class Found:
     is_closed: bool
 
 
-def number(problem: Problem, completion: Completion) -> Verdict:
-    """Judges a numeric answer with the default policies. See `judge_number`."""
-    return judge_number(problem, completion)
-
-
-def judge_number(
-    problem: Problem,
-    completion: Completion,
-    policy: Policy = DEFAULT,
-    order: Sequence[str] = DEFAULT_ORDER,
-) -> Verdict:
-    """Pays 1 for the right number, found in the order given and compared exactly; else 0.
+def number(problem: Problem, completion: Completion, policy: Policy = DEFAULT) -> Verdict:
+    """Pays 1 for the right number, found in the order of the policy and compared exactly; else 0.
 
     A completion that the budget cut has status `truncated`. It is paid only where the answer was
     already explicit and complete, such as a closed box: the last number of a cut text may lack
@@ -47,7 +39,7 @@ def judge_number(
     final = final_part(completion.text, completion.prompt_tail)
     if final is None:
         return _unpaid(completion, Status.NO_ANSWER, None, "the reasoning was never closed")
-    found = find(plain_text(final), policy, order)
+    found = find(plain_text(final), policy)
     if found is None:
         return _unpaid(completion, Status.NO_ANSWER, None, "no number was found")
     if completion.stop is Stop.BUDGET and not found.is_closed:
@@ -104,12 +96,12 @@ def read_gold(text: str, policy: Policy = DEFAULT) -> Value | Refused:
     return read(text, replace(policy, arithmetic=True))
 
 
-def find(text: str, policy: Policy = DEFAULT, order: Sequence[str] = DEFAULT_ORDER) -> Found | None:
-    """The final answer by the first policy of `order` whose mark is there; None if none is.
+def find(text: str, policy: Policy = DEFAULT) -> Found | None:
+    """The final answer by the first mark of `policy.order` that is there; None if none is.
 
     A `####` without a readable value is a heading, and leaves the word to the next policy.
     """
-    for name in order:
+    for name in policy.order:
         marks = POLICIES[name](text)
         if not marks:
             continue
@@ -138,3 +130,20 @@ def _found(text: str, marks: Sequence[Mark], policy: Policy) -> Found:
     if len(numbers) > 1 and isinstance(value, Value):
         value = Refused("different answers side by side", is_several=True)
     return Found(last.text.strip(), last.how, value, last.is_closed and last.how != "last number")
+
+
+KIND = Kind(
+    name="number",
+    summary="one number: int, decimal, fraction, mixed, scientific, percent; compared exactly",
+    gold="a number; sums and products in it are worked out; `… #### 42` is read as 42",
+    judge=number,
+    policy=DEFAULT,
+    limits={
+        "characters_read": reasoning.MAX_CHARACTERS,
+        "characters_of_an_answer": canonical.MAX_CHARACTERS,
+        "tokens_of_an_answer": grammar.MAX_TOKENS,
+        "depth": grammar.MAX_DEPTH,
+        "exponent": grammar.MAX_EXPONENT,
+        "bits": grammar.MAX_BITS,
+    },
+)

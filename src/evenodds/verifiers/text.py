@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from evenodds.domain import Completion, Problem, Status, Stop, Verdict
+from evenodds.verifiers import reasoning
 from evenodds.verifiers.extract import tagged
+from evenodds.verifiers.kind import Kind
 from evenodds.verifiers.reasoning import final_part
 
 
-def text(problem: Problem, completion: Completion) -> Verdict:
+@dataclass(frozen=True)
+class Policy:
+    """Nothing to choose yet."""
+
+
+def text(problem: Problem, completion: Completion, policy: Policy = Policy()) -> Verdict:
     """Right when the final answer equals the gold exactly, white space at its ends aside.
 
     The final answer is what stands in the last `<answer>` tags; without tags, all that follows
@@ -46,3 +55,13 @@ def _without(completion: Completion, note: str) -> Verdict:
 
 def _cut(completion: Completion, status: Status) -> Status:
     return Status.TRUNCATED if completion.stop is Stop.BUDGET else status
+
+
+KIND = Kind(
+    name="text",
+    summary="the final answer is the gold, character for character",
+    gold="the text",
+    judge=text,
+    policy=Policy(),
+    limits={"characters_read": reasoning.MAX_CHARACTERS},
+)

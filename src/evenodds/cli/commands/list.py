@@ -29,9 +29,9 @@ def _first_line(thing: object) -> str:
 
 
 def _verifiers(root: Path) -> Iterator[str]:
-    from evenodds.verifiers import VERIFIERS
+    from evenodds.verifiers import KINDS as REGISTERED
 
-    yield from (f"{name:<15} {_first_line(verifier)}" for name, verifier in VERIFIERS.items())
+    yield from (f"{name:<15} {kind.summary}" for name, kind in REGISTERED.items())
     yield "FILE.py:NAME    a function of your own: (problem, text) -> score, True or False"
 
 

@@ -1,0 +1,84 @@
+"""What a registered verifier is: how it judges, by which policy, and where it may run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
+
+from evenodds.domain import Completion, Problem, Verdict
+from evenodds.errors import UsageError, unknown
+
+Runs = Literal["inline", "worker"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A way to judge that is registered by name. One file in this folder defines one.
+
+    name: what a task or a command calls it by. summary: one line for `evenodds list verifiers`.
+    gold: what `Problem.answer` holds for it, in words.
+    judge: (problem, completion, policy) -> verdict; it never raises, whatever the text.
+    policy: the default policy table, a frozen dataclass whose docstring explains each field.
+    runs: `inline` where the time is linear in the text and small, so that it may run in the
+    trainer's process; `worker` where only a process that can be killed may run it.
+    limits: the sizes beyond which a text is refused, for the checker passport.
+    """
+
+    name: str
+    summary: str
+    gold: str
+    judge: Callable[[Problem, Completion, Any], Verdict]
+    policy: Any
+    runs: Runs = "inline"
+    limits: Mapping[str, object] = field(default_factory=dict[str, object], hash=False)
+
+    def with_policy(self, table: Mapping[str, object] | None = None) -> RegisteredVerifier:
+        """The verifier with the entries of a policy table in place of its defaults.
+
+        Raises `UsageError` for an entry that this kind does not have, or of an unfit value.
+        """
+        return RegisteredVerifier(self, _policy(self, table) if table else self.policy)
+
+
+@dataclass(frozen=True)
+class RegisteredVerifier:
+    """A kind with its policy: what a task holds and a judge calls."""
+
+    kind: Kind
+    policy: Any
+
+    def __call__(self, problem: Problem, completion: Completion) -> Verdict:
+        return self.kind.judge(problem, completion, self.policy)
+
+    @property
+    def table(self) -> dict[str, object]:
+        """The entries in which its policy differs from the default, as JSON and TOML hold them."""
+        from pydantic import TypeAdapter
+
+        adapter: TypeAdapter[Any] = TypeAdapter(type(self.policy))
+        mine, default = (
+            adapter.dump_python(p, mode="json") for p in (self.policy, self.kind.policy)
+        )
+        return {key: value for key, value in mine.items() if value != default[key]}
+
+
+def _policy(kind: Kind, table: Mapping[str, object]) -> Any:
+    from pydantic import TypeAdapter, ValidationError  # .1 s, and most verifiers have no table
+
+    known = [field.name for field in fields(kind.policy)]
+    if not known:
+        raise UsageError(f"the verifier {kind.name!r} has no policy table. Got {[*table]}.")
+    for key in table:
+        if key not in known:
+            raise unknown(f"policy of {kind.name}", key, known)
+    try:
+        adapter: TypeAdapter[Any] = TypeAdapter(type(kind.policy))
+        return adapter.validate_python(dict(table))
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"][:1])
+        raise UsageError(
+            f"the policy {place!r} of the verifier {kind.name!r} is unfit: "
+            f"{first['msg'].lower()}. Got {str(first['input'])[:60]!r}."
+        ) from error
