@@ -1,67 +1,176 @@
-"""The `text` verifier: the final answer is, character for character, the gold answer."""
+"""The `text` verifier: the final answer is the gold text, by one of three stated comparisons."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+import re
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal, cast
 
-from evenodds.domain import Completion, Problem, Status, Stop, Verdict
+from evenodds.domain import Completion, Problem, Status, Verdict
 from evenodds.verifiers import reasoning
-from evenodds.verifiers.extract import tagged
+from evenodds.verifiers.extract import Mark
 from evenodds.verifiers.kind import Kind
-from evenodds.verifiers.reasoning import final_part
+from evenodds.verifiers.verdicts import Place, final_answer, gold_unreadable, paid, unpaid
 
 
 @dataclass(frozen=True)
 class Policy:
-    """Nothing to choose yet."""
+    """How an answer is found and compared.
 
-
-def text(problem: Problem, completion: Completion, policy: Policy = Policy()) -> Verdict:
-    """Right when the final answer equals the gold exactly, white space at its ends aside.
-
-    The final answer is what stands in the last `<answer>` tags; without tags, all that follows
-    the reasoning. A gold of one line is also met by the last non-empty line, for work may come
-    first. A completion that the budget cut is paid only for an answer in closed tags.
+    order: where the final answer may stand. `last line` is the whole text for a gold of several
+    lines.
+    compare: `exact`, character for character; `normalized`, without case, punctuation, articles
+    and Unicode forms; `f1`, the overlap of words once normalized.
+    golds: `one`, or `list`: the gold is a JSON list of texts, and any of them is right.
+    threshold: an answer counts as right from this F1 on.
+    dense: the score is the F1 itself, not 0 or 1; right still takes the threshold.
+    longest: an answer of more than this many times the words of the gold has an F1 of 0, so that
+    naming every word that could matter does not pay.
     """
-    gold = problem.answer.strip()
-    if not gold:
-        return Verdict(0.0, Status.GOLD_UNREADABLE, note="the gold answer is empty")
-    final = final_part(completion.text, completion.prompt_tail)
-    if final is None:
-        return _without(completion, "the reasoning was never closed")
-    answer, how = _answer(final, completion.stop, gold)
-    if not answer:
-        return _without(completion, how)
-    if answer == gold:
-        return Verdict(1.0, _cut(completion, Status.RIGHT), answer, f"{how}, exactly the gold")
-    return Verdict(0.0, _cut(completion, Status.WRONG), answer, f"{how}, not the gold")
+
+    order: tuple[Place, ...] = ("answer tags", "last line")
+    compare: Literal["exact", "normalized", "f1"] = "exact"
+    golds: Literal["one", "list"] = "one"
+    threshold: float = 1.0
+    dense: bool = False
+    longest: float = 3.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.threshold <= 1:
+            raise ValueError("threshold is a share above 0 and up to 1")
 
 
-def _answer(final: str, stop: Stop, gold: str) -> tuple[str, str]:
-    tag = tagged(final)
-    if tag is not None and (tag.is_closed or stop is not Stop.BUDGET):
-        return tag.text.strip(), "in answer tags"
-    if stop is Stop.BUDGET:
-        return "", "cut by the budget before an answer was closed"
-    whole = final.strip()
-    if "\n" in gold or "\n" not in whole:
-        return whole, "the whole text"
-    return whole[whole.rfind("\n") + 1 :].strip(), "the last line"
+DEFAULT = Policy()
 
 
-def _without(completion: Completion, note: str) -> Verdict:
-    return Verdict(0.0, _cut(completion, Status.NO_ANSWER), note=note)
+def text(problem: Problem, completion: Completion, policy: Policy = DEFAULT) -> Verdict:
+    """Right when the final answer is the gold, or one of the golds, as the policy compares.
+
+    A gold of one line is also met by the last non-empty line, for work may come first. A
+    completion that the budget cut is paid only for an answer in closed marks. Never raises.
+    """
+    golds = read_golds(problem.answer, policy.golds)
+    if isinstance(golds, str):
+        return gold_unreadable(golds)
+    if any("\n" in gold for gold in golds):
+        policy = replace(policy, order=tuple(_whole(place) for place in policy.order))
+    answer = final_answer(completion, policy.order)
+    if isinstance(answer, Verdict):
+        return answer
+    if policy.compare == "f1":
+        return _by_overlap(completion, answer, golds, policy)
+    if policy.compare == "normalized":
+        golds = tuple(normalized(gold) for gold in golds)
+        is_right = normalized(answer.text) in golds
+    else:
+        is_right = answer.text in golds
+    note = f"{answer.how}; {'the gold' if is_right else 'not the gold'}, {policy.compare}"
+    if is_right:
+        return paid(completion, answer.text, note)
+    return unpaid(completion, Status.WRONG, note, answer.text)
 
 
-def _cut(completion: Completion, status: Status) -> Status:
-    return Status.TRUNCATED if completion.stop is Stop.BUDGET else status
+def _whole(place: Place) -> Place:
+    return "whole text" if place == "last line" else place
+
+
+@lru_cache(maxsize=4096)
+def read_golds(gold: str, form: Literal["one", "list"] = "one") -> tuple[str, ...] | str:
+    """The accepted answers, or why the gold names none."""
+    if form == "one":
+        return (gold.strip(),) if gold.strip() else "it is empty"
+    try:
+        rows = json.loads(gold)
+    except (ValueError, RecursionError):
+        return "it is no JSON list"
+    if not isinstance(rows, list):
+        return "it is no JSON list"
+    texts = [row.strip() for row in cast(list[object], rows) if isinstance(row, str)]
+    if not texts or len(texts) < len(cast(list[object], rows)) or not all(texts):
+        return "it is no JSON list of texts that hold something"
+    return tuple(texts)
+
+
+def _by_overlap(
+    completion: Completion, answer: Mark, golds: tuple[str, ...], policy: Policy
+) -> Verdict:
+    said = words(answer.text)
+    overlap, note = max(_overlap(said, words(gold), policy.longest) for gold in golds)
+    is_right = overlap >= policy.threshold
+    note = f"{answer.how}; F1 {overlap:.3f}{note}"
+    parts = {"f1": overlap}
+    score = overlap if policy.dense else float(is_right)
+    if is_right:
+        return paid(completion, answer.text, note, score, parts)
+    return unpaid(completion, Status.WRONG, note, answer.text, score, parts)
+
+
+def _overlap(said: list[str], gold: list[str], longest: float) -> tuple[float, str]:
+    if len(said) > max(longest * len(gold), 1):
+        return 0.0, f": {len(said)} words for a gold of {len(gold)}"
+    if bool(_NEGATIONS & {*said}) != bool(_NEGATIONS & {*gold}):
+        return 0.0, ": one of answer and gold is negated"
+    return f1(said, gold), ""
+
+
+def f1(said: list[str], gold: list[str]) -> float:
+    """The harmonic mean of precision and recall over words, each counted as often as it stands."""
+    shared = sum((Counter(said) & Counter(gold)).values())
+    return 2 * shared / (len(said) + len(gold)) if shared else 0.0
+
+
+_NEGATIONS = frozenset(
+    {"not", "no", "never", "none", "neither", "nor", "without", "cannot", "cant", "dont", "doesnt"}
+    | {"didnt", "isnt", "arent", "wasnt", "werent", "wont", "wouldnt", "shouldnt", "couldnt"}
+    | {"hasnt", "havent", "hadnt", "nicht", "kein", "keine", "pas", "non", "不", "没", "無", "无"}
+)
+_ARTICLES = frozenset({"a", "an", "the"})
+# NFKC would make 102 of 10², and none of the signs between digits may go: 3.14 is not 314
+_RAISED = {ord(sign): f"^{plain}" for sign, plain in zip("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789", strict=True)}
+_UNSEEN = {ord(sign): None for sign in "\u00ad\u200b\u200c\u200d\u2060\ufeff"}
+_KEPT = frozenset("#%&@/")
+_IN_NUMBERS = re.compile(
+    r"(?<=[0-9])[.,:](?=[0-9])|(?<![\w)])[-−](?=\.?[0-9])|(?<![\w.])\.(?=[0-9])"
+)
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\s\u3040-\u30ff\u3400-\u9fff]{1,200}")
+
+
+def normalized(text: str) -> str:
+    """The text as `normalized` compares it.
+
+    NFKC without raised digits, case folded; hyphens are spaces; other punctuation goes, but for
+    signs inside numbers, `# % & @ /` and symbols such as `+` and `$`; the articles a, an and the
+    go; white space is one space. Articles and signs stay where nothing would be left without them.
+    """
+    text = unicodedata.normalize("NFKC", text.translate(_RAISED).translate(_UNSEEN)).casefold()
+    kept = {match.start() for match in _IN_NUMBERS.finditer(text)}
+    plain = "".join(_plain(sign, at in kept) for at, sign in enumerate(text)).split()
+    return " ".join([w for w in plain if w not in _ARTICLES] or plain or text.split())
+
+
+def _plain(sign: str, is_kept: bool) -> str:
+    if sign.isalnum() or is_kept or sign in _KEPT:
+        return "-" if sign == "−" else sign
+    kind = unicodedata.category(sign)
+    if kind == "Pd":
+        return " "
+    return "" if kind[0] == "P" else sign
+
+
+def words(text: str) -> list[str]:
+    """The words of the normalized text; each Chinese or Japanese character is a word."""
+    return _WORD.findall(normalized(text))
 
 
 KIND = Kind(
     name="text",
-    summary="the final answer is the gold, character for character",
-    gold="the text",
+    summary="the final answer is the gold text: exactly, normalized, or by the F1 of its words",
+    gold="the text; with policy golds = list, a JSON list of the accepted texts",
     judge=text,
-    policy=Policy(),
+    policy=DEFAULT,
     limits={"characters_read": reasoning.MAX_CHARACTERS},
 )

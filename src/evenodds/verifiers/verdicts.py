@@ -1,0 +1,195 @@
+"""The final answer of a completion as a span of text, and the verdicts that kinds give on it.
+
+What the kinds for text, choices, patterns, JSON and expressions share: each looks for the final
+answer at the places that its policy lists, in that order, and takes the last one there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
+
+from evenodds.domain import Completion, Status, Stop, Verdict
+from evenodds.verifiers.context import DIRECTION, objection
+from evenodds.verifiers.extract import Mark, boxes, hashes, joined, tags
+from evenodds.verifiers.reasoning import final_part
+
+Place = Literal["box", "answer tags", "####", "answer line", "last line", "whole text"]
+"""Where a final answer may stand. The first four are marks that say that it is one."""
+
+LONGEST_BOX = 2_000
+"""`extract.boxes` reads no further into a box, so that a longer one is refused, never compared."""
+
+_ANSWER_LINE = re.compile(
+    r"^[ \t*#>_]{0,8}(?:(?:so|thus|therefore|hence|and),?[ ])?(?:(?:the|my|our)[ ])?"
+    r"(?:final[ ]|correct[ ])?(?:answer|solution|答案)[*_ ]{0,4}(?:is\b|[:=：是])[*_ :]{0,6}",
+    re.IGNORECASE | re.MULTILINE,
+)
+_TAKEN_BACK = re.compile(
+    r"\b(?:wait|scratch that|i was wrong|on second thought|correction|i made a mistake"
+    r"|that is wrong|that's wrong|ignore that)\b",
+    re.IGNORECASE,
+)
+
+
+def paid(
+    completion: Completion,
+    extracted: str,
+    note: str,
+    score: float = 1.0,
+    parts: Mapping[str, float] | None = None,
+) -> Verdict:
+    """The verdict on a right answer: status right, or truncated where the budget cut behind it."""
+    return Verdict(score, _status(completion, Status.RIGHT), extracted[:200], note, parts or {})
+
+
+def unpaid(
+    completion: Completion,
+    status: Status,
+    note: str,
+    extracted: str | None = None,
+    score: float = 0.0,
+    parts: Mapping[str, float] | None = None,
+) -> Verdict:
+    """The verdict on an answer that is not right; truncated wherever the budget cut the text."""
+    text = None if extracted is None else extracted[:200]
+    return Verdict(score, _status(completion, status), text, note, parts or {})
+
+
+def gold_unreadable(note: str) -> Verdict:
+    """The verdict where it is the gold, not the answer, that cannot be used."""
+    return Verdict(0.0, Status.GOLD_UNREADABLE, note=f"the gold answer: {note}"[:300])
+
+
+def _status(completion: Completion, status: Status) -> Status:
+    return Status.TRUNCATED if completion.stop is Stop.BUDGET else status
+
+
+def final_text(completion: Completion) -> str | Verdict:
+    """What follows the reasoning, or the verdict where the reasoning was never closed."""
+    text = final_part(completion.text, completion.prompt_tail)
+    if text is None:
+        return unpaid(completion, Status.NO_ANSWER, "the reasoning was never closed")
+    return text
+
+
+def final_answer(completion: Completion, order: Sequence[Place]) -> Mark | Verdict:
+    """The final answer at the first place of `order` that is there, its text stripped.
+
+    Or the verdict where there is none: nothing stands there, the budget cut it, several different
+    ones stand side by side, or the words around it deny it or take it back.
+    """
+    text = final_text(completion)
+    if isinstance(text, Verdict):
+        return text
+    marks = find(text, order)
+    if not marks:
+        return unpaid(completion, Status.NO_ANSWER, "no answer was found")
+    last = marks[-1]
+    if completion.stop is Stop.BUDGET and not last.is_closed:
+        return unpaid(completion, Status.TRUNCATED, "cut before the answer was complete")
+    return _standing(completion, text, marks)
+
+
+def find(text: str, order: Sequence[Place]) -> list[Mark]:
+    """All marks of the first place of `order` that has any."""
+    for place in order:
+        marks = PLACES[place](text)
+        if marks:
+            return marks
+    return []
+
+
+def _standing(completion: Completion, text: str, marks: Sequence[Mark]) -> Mark | Verdict:
+    last = marks[-1]
+    answer = last.text.strip()
+    if last.how == "box" and (not last.is_closed or len(last.text) >= LONGEST_BOX):
+        return unpaid(completion, Status.NO_ANSWER, "the last box is not closed, or is too long")
+    if not answer:
+        return unpaid(completion, Status.NO_ANSWER, f"{last.how}; it is empty")
+    if len({mark.text.strip() for mark in joined(text, marks)}) > 1:
+        note = f"{last.how}; different answers side by side"
+        return unpaid(completion, Status.SEVERAL_ANSWERS, note, answer)
+    against = _against(text, last)
+    if against is not None:
+        status = Status.SEVERAL_ANSWERS if against[1] else Status.WRONG
+        return unpaid(completion, status, f"{last.how}; {against[0]}", answer)
+    return Mark(answer, last.how, last.start, last.end, last.is_closed)
+
+
+def _against(text: str, mark: Mark) -> tuple[str, bool] | None:
+    """Why an answer does not stand, and whether for being one of several."""
+    if DIRECTION.search(mark.text):
+        return "direction marks reorder its characters", False
+    if mark.how in ("last line", "whole text"):
+        return None
+    against = objection(text, mark)
+    if against is None and _TAKEN_BACK.search(text[mark.end : mark.end + 2_000]):
+        return "the answer is taken back by what follows", False
+    return against
+
+
+def answer_lines(text: str) -> list[Mark]:
+    """What follows `Answer:` or `The final answer is` at the start of a line, to its end."""
+    starts = list(_ANSWER_LINE.finditer(text))
+    limits = [*(match.start() for match in starts), len(text)]
+    return [_line(text, match, limit) for match, limit in zip(starts, limits[1:], strict=True)]
+
+
+def _line(text: str, match: re.Match[str], limit: int) -> Mark:
+    line = text.find("\n", match.end(), limit)
+    end = limit if line < 0 else line
+    return Mark(text[match.end() : end], "answer line", match.start(), end, end < len(text))
+
+
+def last_line(text: str) -> list[Mark]:
+    """The last line that is not empty; never closed, for the next could have been another."""
+    whole = text.rstrip()
+    if not whole:
+        return []
+    start = whole.rfind("\n") + 1
+    return [Mark(whole[start:].strip(), "last line", start, len(text), is_closed=False)]
+
+
+def whole_text(text: str) -> list[Mark]:
+    """All of the text, where there is any."""
+    whole = text.strip()
+    return [Mark(whole, "whole text", 0, len(text), is_closed=False)] if whole else []
+
+
+PLACES: dict[Place, Callable[[str], list[Mark]]] = {
+    "box": boxes,
+    "answer tags": tags,
+    "####": hashes,
+    "answer line": answer_lines,
+    "last line": last_line,
+    "whole text": whole_text,
+}
+
+
+def fences(text: str) -> list[Mark]:
+    """What stands between lines that begin with ```, in order; the last may lack its end.
+
+    The text of a mark begins with the word behind the opening fence, such as `json`.
+    """
+    ends = [match.start() for match in re.finditer("^ {0,3}```", text, re.MULTILINE)]
+    starts = ends[::2]
+    closing = [*ends[1::2], len(text)]
+    return [
+        Mark(text[start:end].lstrip(" ")[3:], "fence", start, end, is_closed=end < len(text))
+        for start, end in zip(starts, closing, strict=False)
+    ]
+
+
+__all__ = [
+    "PLACES",
+    "Place",
+    "fences",
+    "final_answer",
+    "final_text",
+    "find",
+    "gold_unreadable",
+    "paid",
+    "unpaid",
+]
