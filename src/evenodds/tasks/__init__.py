@@ -9,9 +9,11 @@ from typing import Any, cast
 from evenodds.domain import Problem
 from evenodds.errors import UsageError, unknown
 from evenodds.own import FAILURES, described, quiet
-from evenodds.tasks.arithmetic import ADDITION, MULTIPLICATION, Arithmetic, is_held_out
+from evenodds.tasks.arithmetic import Arithmetic, is_held_out
+from evenodds.tasks.chains import CHAINED
 from evenodds.tasks.check import check_gold
 from evenodds.tasks.data import data_task, problems_task
+from evenodds.tasks.operations import ADDITION, DIVISION, MODULAR, MULTIPLICATION, SUBTRACTION
 from evenodds.tasks.reverse import Reverse
 from evenodds.tasks.task import STYLES, Task, TaskOptions
 from evenodds.verifiers.function import load_function
@@ -19,6 +21,10 @@ from evenodds.verifiers.function import load_function
 TASKS: dict[str, Callable[[TaskOptions], Task]] = {
     "multiplication": lambda options: Arithmetic(MULTIPLICATION, options),
     "addition": lambda options: Arithmetic(ADDITION, options),
+    "subtraction": lambda options: Arithmetic(SUBTRACTION, options),
+    "division": lambda options: Arithmetic(DIVISION, options),
+    "modular": lambda options: Arithmetic(MODULAR, options),
+    "chained": lambda options: Arithmetic(CHAINED, options),
     "reverse": Reverse,
     "data": data_task,
 }
