@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
 from typing import cast
@@ -24,6 +24,18 @@ MARK = "__evenodds_verifier__"
 
 NAME = "__evenodds_name__"
 """The attribute that holds `file.py:function`, where the function was found by that name."""
+
+
+GROUP = "__evenodds_group__"
+"""The attribute that holds how a function takes all answers to a problem in one call."""
+
+Group = Callable[[Problem, Sequence[Completion], Sequence[Sequence[int]] | None], list[Verdict]]
+"""(problem, completions, their token ids where known) -> one verdict each. It never raises."""
+
+
+def group_of(verifier: object) -> Group | None:
+    """How the verifier takes a whole group at once; None for those that take one answer."""
+    return getattr(verifier, GROUP, None)
 
 
 def wrap(function: OwnFunction, name: str | None = None) -> Verifier:

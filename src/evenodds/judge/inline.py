@@ -1,0 +1,130 @@
+"""The judge that runs in this process, the one that is scripted, and the face that all show."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Protocol, Self
+
+from evenodds.domain import Completion, Problem, Rollout, Status, Verdict
+from evenodds.own import FAILURES, described, quiet
+from evenodds.verifiers.function import copied, group_of
+
+
+class Judge(Protocol):
+    """Whatever turns groups of rollouts into groups of verdicts of the same shape."""
+
+    def judge(
+        self, problems: Sequence[Problem], rollouts: Sequence[Sequence[Rollout]]
+    ) -> list[list[Verdict]]: ...
+
+
+class OpenJudge(Judge, Protocol):
+    """A judge that may hold processes: a context manager that ends them."""
+
+    def close(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None: ...
+
+
+@dataclass(frozen=True)
+class InlineJudge:
+    """Calls the verifier in this process. Fit for cheap verifiers that cannot hang.
+
+    The verifier sees copies of the problems; what it prints goes to stderr.
+    """
+
+    verifier: Callable[[Problem, Completion], Verdict]
+
+    def judge(
+        self, problems: Sequence[Problem], rollouts: Sequence[Sequence[Rollout]]
+    ) -> list[list[Verdict]]:
+        with quiet():  # once for all of them: a call of the verifier is often as short
+            return [
+                judged(
+                    self.verifier,
+                    copied(problem),
+                    [rollout.completion for rollout in group],
+                    [rollout.ids.tolist() for rollout in group]
+                    if group_of(self.verifier)
+                    else None,
+                )
+                for problem, group in zip(problems, rollouts, strict=True)
+            ]
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.close()
+
+
+def judged(
+    verifier: Callable[[Problem, Completion], Verdict],
+    problem: Problem,
+    completions: Sequence[Completion],
+    ids: Sequence[Sequence[int]] | None = None,
+) -> list[Verdict]:
+    """One verdict a completion, with its seconds; whatever the verifier raises is a verdict.
+
+    A function that takes a whole group is called once; each of its verdicts has an equal share of
+    the seconds.
+    """
+    group = group_of(verifier)
+    if group is None:
+        return [_one(verifier, problem, completion) for completion in completions]
+    if not completions:
+        return []
+    started = time.perf_counter()
+    verdicts = group(problem, completions, ids)
+    share = (time.perf_counter() - started) / len(completions)
+    return [replace(verdict, seconds=share) for verdict in verdicts]
+
+
+def _one(
+    verifier: Callable[[Problem, Completion], Verdict], problem: Problem, completion: Completion
+) -> Verdict:
+    started = time.perf_counter()
+    try:
+        verdict = verifier(problem, completion)
+    except FAILURES as error:  # a verifier must not raise; one that does must not end a run
+        verdict = Verdict(0.0, Status.ERROR, note=described(error))
+    return replace(verdict, seconds=time.perf_counter() - started)
+
+
+@dataclass(frozen=True)
+class ScriptedJudge:
+    """The public fake: pays what the script says, by problem key and position in the group.
+
+    scores: for each problem key the scores of its rollouts; a shorter list starts again from its
+    front. A key that is missing pays `default`. Verdicts may be given in place of scores.
+    """
+
+    scores: dict[str, Sequence[float | Verdict]]
+    default: float = 0.0
+
+    def judge(
+        self, problems: Sequence[Problem], rollouts: Sequence[Sequence[Rollout]]
+    ) -> list[list[Verdict]]:
+        return [
+            [self._one(problem.key, index) for index in range(len(group))]
+            for problem, group in zip(problems, rollouts, strict=True)
+        ]
+
+    def _one(self, key: str, index: int) -> Verdict:
+        script = self.scores.get(key) or (self.default,)
+        entry = script[index % len(script)]
+        if isinstance(entry, Verdict):
+            return entry
+        return Verdict(entry, Status.RIGHT if entry == 1.0 else Status.WRONG, note="scripted")

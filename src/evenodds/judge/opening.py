@@ -1,0 +1,79 @@
+"""Which judge a verifier gets, and verdicts for rows that come one after another."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Any
+
+from evenodds.domain import Completion, Problem, Verdict
+from evenodds.judge import forked, process
+from evenodds.judge.frames import Call
+from evenodds.judge.inline import InlineJudge, OpenJudge, judged
+from evenodds.judge.options import JudgeOptions
+from evenodds.judge.workers import WorkerJudge
+from evenodds.own import quiet
+from evenodds.verifiers import RegisteredVerifier, Verifier
+from evenodds.verifiers.function import NAME, copied
+
+AT_ONCE = 512  # rows that are judged together
+
+
+def open_judge(verifier: Verifier, options: JudgeOptions | None = None) -> OpenJudge:
+    """The judge for a verifier; a context manager. It starts processes at once and does not wait.
+
+    Registered verifiers that say so run inline. Others, and a person's functions, run in worker
+    processes: a function that was found by name is imported there; one that was handed over from
+    Python is reached by a fork where that is safe, else it runs inline, without a deadline.
+    """
+    options = options or JudgeOptions()
+    if options.workers == 0 or sys.platform == "win32" or _is_inline(verifier):
+        return InlineJudge(verifier)
+    spec = spec_of(verifier, options)
+    if spec is not None:
+        is_own = not isinstance(verifier, RegisteredVerifier)
+        return WorkerJudge(verifier, options, partial(process.start, spec, is_own))
+    if forked.can_fork():
+        return WorkerJudge(verifier, options, partial(forked.fork, verifier, options.memory_mb))
+    return InlineJudge(verifier)
+
+
+def _is_inline(verifier: Verifier) -> bool:
+    return isinstance(verifier, RegisteredVerifier) and verifier.kind.runs == "inline"
+
+
+def spec_of(verifier: Verifier, options: JudgeOptions) -> dict[str, Any] | None:
+    """How another process builds this verifier, as JSON; None where it cannot."""
+    if isinstance(verifier, RegisteredVerifier):
+        name, table = verifier.kind.name, verifier.table
+    else:
+        name, table = getattr(verifier, NAME, None), {}
+    if name is None:
+        return None
+    path = [os.path.abspath(place) for place in sys.path]
+    return {"name": name, "table": table, "path": path, "memory_mb": options.memory_mb}
+
+
+def judge_rows(
+    verifier: Verifier,
+    pairs: Iterable[tuple[Problem, Completion]],
+    options: JudgeOptions | None = None,
+) -> Iterator[Verdict]:
+    """A verdict for each pair, in order, as they come: for files that do not fit in memory."""
+    with open_judge(verifier, options) as judge:
+        rows = iter(pairs)
+        while batch := [*itertools.islice(rows, AT_ONCE)]:
+            yield from _verdicts(judge, verifier, batch)
+
+
+def _verdicts(
+    judge: OpenJudge, verifier: Verifier, batch: list[tuple[Problem, Completion]]
+) -> list[Verdict]:
+    if isinstance(judge, WorkerJudge):
+        calls = [Call(problem, [completion]) for problem, completion in batch]
+        return [verdicts[0] for verdicts in judge.answered(calls)]
+    with quiet():
+        return [judged(verifier, copied(p), [completion])[0] for p, completion in batch]

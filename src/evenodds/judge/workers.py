@@ -1,0 +1,250 @@
+"""The judge that works through processes: each can be killed, and none is waited for for long."""
+
+from __future__ import annotations
+
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from evenodds.domain import Problem, Rollout, Status, Verdict
+from evenodds.judge import frames
+from evenodds.judge.deadline import Pace, Patience
+from evenodds.judge.frames import Call
+from evenodds.judge.options import JudgeOptions
+from evenodds.judge.process import Lost, Worker, end, flush, received, waited, worker_is_gone
+from evenodds.own import FAILURES, described
+from evenodds.verifiers.function import Verifier, group_of
+
+START_SECONDS = 60.0  # until a process has imported the verifier
+STARTS = 3  # processes in a row that may fail to start
+TICK = 0.1  # seconds between looks at processes that may have ended without closing their pipe
+AHEAD = 0.02  # seconds of work that a worker holds, so that it need not wait for the next call
+MOST_AHEAD = 64
+
+
+@dataclass
+class Round:
+    """The calls of one time that a judge was asked, and the verdicts that are there so far."""
+
+    calls: Sequence[Call]
+    patience: Patience
+    queue: deque[int]
+    verdicts: list[list[Verdict] | None]
+    left: int
+
+    def settle(self, index: int, verdicts: list[Verdict]) -> None:
+        if self.verdicts[index] is None:
+            self.verdicts[index] = verdicts
+            self.left -= 1
+
+    def fail(self, index: int, status: Status, note: str, seconds: float = 0.0) -> None:
+        verdict = Verdict(0.0, status, note=note, seconds=seconds)
+        self.settle(index, [verdict] * len(self.calls[index].completions))
+
+
+@dataclass
+class Crew:
+    """The processes. hire: starts one, at once."""
+
+    hire: Callable[[], Worker]
+    size: int
+    workers: list[Worker] = field(default_factory=list[Worker])
+    failures: int = 0
+    why: str = ""
+
+    def fill(self, wanted: int) -> None:
+        """As many as are wanted, and one spare."""
+        while len(self.workers) < min(wanted, self.size) + 1:
+            try:
+                self.workers.append(self.hire())
+            except OSError as error:
+                self.failures, self.why = self.failures + 1, described(error)
+                return
+
+    def dismiss(self, worker: Worker, patiently: bool = False) -> str:
+        self.workers.remove(worker)
+        return end(worker, patiently)
+
+    def failed(self, why: str) -> None:
+        self.failures, self.why = self.failures + 1, why
+
+
+def _dismiss_all(crew: Crew) -> None:
+    for worker in [*crew.workers]:
+        crew.dismiss(worker)
+
+
+class WorkerJudge:
+    """Judges by worker processes; one verdict a rollout, in order, whatever the verifier does.
+
+    hire: starts a worker. `open_judge` makes one for a verifier. The first two processes start at
+    once and get ready while the caller goes on.
+    """
+
+    def __init__(self, verifier: Verifier, options: JudgeOptions, hire: Callable[[], Worker]):
+        self.verifier, self.options = verifier, options
+        self._crew = Crew(hire, max(1, options.workers))
+        self._pace = Pace()
+        self._lock = threading.Lock()
+        self._finalizer = weakref.finalize(self, _dismiss_all, self._crew)
+        self._crew.fill(1)
+
+    def judge(
+        self, problems: Sequence[Problem], rollouts: Sequence[Sequence[Rollout]]
+    ) -> list[list[Verdict]]:
+        whole = group_of(self.verifier) is not None
+        calls: list[Call] = []
+        for problem, group in zip(problems, rollouts, strict=True):
+            completions = [rollout.completion for rollout in group]
+            if whole and completions:
+                calls.append(Call(problem, completions, [r.ids.tolist() for r in group]))
+            elif not whole:
+                calls += [Call(problem, [completion]) for completion in completions]
+        flat = iter([verdict for verdicts in self.answered(calls) for verdict in verdicts])
+        return [[next(flat) for _ in group] for group in rollouts]
+
+    def answered(self, calls: Sequence[Call]) -> list[list[Verdict]]:
+        """The verdicts of each call, in order."""
+        with self._lock:
+            patience = Patience(self.options.seconds, self._crew.size, self._pace)
+            turn = Round(calls, patience, deque(range(len(calls))), [None] * len(calls), len(calls))
+            self._crew.failures = 0
+            try:
+                while turn.left:
+                    _advance(turn, self._crew)
+            except BaseException:  # such as Ctrl-C: late replies must not meet the next round
+                _dismiss_all(self._crew)
+                raise
+            self._crew.fill(1)
+            return [verdicts or [] for verdicts in turn.verdicts]
+
+    def close(self) -> None:
+        """End the processes. A judge that is dropped, or whose process ends, does so too."""
+        self._finalizer()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.close()
+
+
+def _advance(turn: Round, crew: Crew) -> None:
+    """One look at the workers: give, wait, read, and end those whose time is over."""
+    crew.fill(turn.left)
+    if crew.failures >= STARTS and not any(worker.is_ready for worker in crew.workers):
+        _give_up(turn, Status.ERROR, f"no process could load the verifier: {crew.why}")
+        return
+    if turn.patience.is_spent:
+        lost = turn.patience.lost / turn.patience.workers
+        _give_up(turn, Status.TIMEOUT, f"not tried: answers before it cost {lost:.0f} s of time")
+    _assign(turn, crew)
+    for worker in waited(crew.workers, _until_next(crew)):
+        _read(turn, crew, worker)
+    now = time.monotonic()
+    for worker in [*crew.workers]:
+        _check(turn, crew, worker, now)
+
+
+def _give_up(turn: Round, status: Status, note: str) -> None:
+    """What has not begun gets this verdict."""
+    while turn.queue:
+        turn.fail(turn.queue.popleft(), status, note)
+
+
+def _assign(turn: Round, crew: Crew) -> None:
+    """Calls to those at work, a little ahead, and to idle ones up to the size of the crew."""
+    mean = turn.patience.pace.mean
+    ahead = min(MOST_AHEAD, max(1, int(AHEAD / mean))) if mean else 1
+    ready = [worker for worker in crew.workers if worker.is_ready]
+    busy = [worker for worker in ready if worker.held]
+    idle = [worker for worker in ready if not worker.held]
+    for worker in [*busy, *idle[: max(0, crew.size - len(busy))]]:
+        while turn.queue and len(worker.held) < ahead:
+            _give(turn, worker, turn.queue.popleft())
+        flush(worker)
+
+
+def _give(turn: Round, worker: Worker, index: int) -> None:
+    try:
+        worker.outbox += frames.pack(frames.call_to_json(turn.calls[index]))
+    except FAILURES as error:  # an odd object in a column of the data
+        turn.fail(index, Status.ERROR, f"the problem cannot be sent: {described(error)}")
+        return
+    worker.held.append(index)
+    if len(worker.held) == 1:
+        _begin(turn, worker)
+
+
+def _begin(turn: Round, worker: Worker) -> None:
+    worker.began = time.monotonic()
+    worker.deadline = turn.patience.deadline(worker.is_fresh)
+
+
+def _until_next(crew: Crew) -> float:
+    """Seconds until the next deadline, or the next look."""
+    now = time.monotonic()
+    ends = [worker.began + worker.deadline - now for worker in crew.workers if worker.held]
+    return min([TICK, *ends])
+
+
+def _read(turn: Round, crew: Crew, worker: Worker) -> None:
+    try:
+        messages = received(worker)
+    except Lost:
+        _lost(turn, crew, worker)
+        return
+    for message in messages:
+        if isinstance(message, dict):
+            _greeted(crew, worker, message)
+        else:
+            _replied(turn, worker, message)
+
+
+def _greeted(crew: Crew, worker: Worker, message: dict[str, Any]) -> None:
+    worker.is_ready = "ready" in message
+    if worker.is_ready:
+        crew.failures = 0
+    else:
+        crew.failed(str(message.get("failed")))
+        crew.dismiss(worker)
+
+
+def _replied(turn: Round, worker: Worker, message: list[Any]) -> None:
+    verdicts = [frames.verdict_from_json(found) for found in message]
+    turn.patience.pace.note(sum(verdict.seconds for verdict in verdicts), worker.is_fresh)
+    turn.settle(worker.held.popleft(), verdicts)
+    worker.is_fresh = False
+    if worker.held:
+        _begin(turn, worker)
+
+
+def _lost(turn: Round, crew: Crew, worker: Worker) -> None:
+    """A process that ended: the call at work is an error, the others go to other workers."""
+    seconds = time.monotonic() - worker.began
+    how = crew.dismiss(worker, patiently=True)
+    if worker.held:
+        turn.fail(worker.held.popleft(), Status.ERROR, how, seconds)
+        turn.queue.extendleft(reversed(worker.held))
+    elif not worker.is_ready:
+        crew.failed(how)
+
+
+def _check(turn: Round, crew: Crew, worker: Worker, now: float) -> None:
+    """End a process whose time is over; find one that ended while others hold its pipe."""
+    seconds = now - worker.began
+    if worker.held and seconds > worker.deadline:
+        crew.dismiss(worker)
+        turn.patience.ran_out(seconds)
+        note = f"no verdict within {worker.deadline:.3g} s (judge.seconds)"
+        turn.fail(worker.held.popleft(), Status.TIMEOUT, note, seconds)
+        turn.queue.extendleft(reversed(worker.held))
+    elif not worker.is_ready and seconds > START_SECONDS:
+        crew.failed(f"it was not ready within {START_SECONDS:.0f} s")
+        crew.dismiss(worker)
+    elif seconds > TICK and worker_is_gone(worker):
+        _lost(turn, crew, worker)
