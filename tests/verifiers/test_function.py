@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from functools import lru_cache, wraps
 from pathlib import Path
 
@@ -10,8 +12,8 @@ import pytest
 
 from evenodds.domain import Completion, Problem, Status, Verdict
 from evenodds.errors import UsageError
-from evenodds.verifiers import as_verifier, find_verifier
-from evenodds.verifiers.function import wrap
+from evenodds.verifiers import OwnFunction, as_verifier, find_verifier
+from evenodds.verifiers.function import group_of, load_function, wrap
 
 PROBLEM = Problem("key", "prompt", "42", "task")
 
@@ -155,7 +157,7 @@ def test_registered_names_are_found() -> None:
         ("1/0", "{file}:judge", "ZeroDivisionError"),
         ("raise SystemExit(3)", "{file}:judge", "SystemExit"),
         ("raise KeyboardInterrupt", "{file}:judge", "KeyboardInterrupt"),
-        ("async def judge(p, t): return 1", "{file}:judge", "is an async function"),
+        ("async def judge(p, t): yield 1", "{file}:judge", "is an async generator"),
         ("def judge(p, t): return 1", "{file}:juge", "Did you mean 'judge'?"),
         ("x = 1", "{file}:judge", "defines no functions"),
         ("judge = 3", "{file}:judge", "is not a function"),
@@ -202,17 +204,43 @@ def test_a_coroutine_is_an_error_without_noise() -> None:
     assert verdict.status is Status.ERROR
 
 
-def test_an_async_function_is_refused() -> None:
-    async def judge(problem: Problem, text: str) -> bool:
-        return True
+async def late(problem: Problem, text: str) -> bool:
+    await asyncio.sleep(0.02)
+    if text == "broken":
+        raise SystemExit(3)
+    return text == problem.answer
 
-    class Late:
-        async def __call__(self, problem: Problem, text: str) -> bool:
-            return True
 
-    for function in (judge, Late()):
-        with pytest.raises(UsageError, match="async function"):
-            wrap(function)  # type: ignore[arg-type]
+class Late:
+    async def __call__(self, problem: Problem, text: str) -> bool:
+        return text == problem.answer
+
+
+@pytest.mark.parametrize("function", [late, Late()])
+def test_an_async_function_is_awaited(function: OwnFunction) -> None:
+    verifier = wrap(function)
+    assert verifier(PROBLEM, Completion("42")).status is Status.RIGHT
+
+    async def within() -> Verdict:
+        return verifier(PROBLEM, Completion("41"))
+
+    assert asyncio.run(within()).status is Status.WRONG  # though a loop runs in this thread
+
+
+def test_an_async_function_judges_a_group_at_the_same_time() -> None:
+    group = group_of(wrap(late))
+    assert group is not None
+    started = time.perf_counter()
+    verdicts = group(PROBLEM, [Completion("42"), Completion("broken")] * 32, None)
+    assert time.perf_counter() - started < 0.02 * 64 / 2
+    assert [v.status for v in verdicts] == [Status.RIGHT, Status.ERROR] * 32
+    assert verdicts[1].note == "SystemExit: 3"
+
+
+def test_a_task_may_not_be_an_async_function(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("async def rows(): return []\n")
+    with pytest.raises(UsageError, match="async function"):
+        load_function(f"{tmp_path / 'mine.py'}:rows")
 
 
 def test_a_file_prints_to_stderr(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

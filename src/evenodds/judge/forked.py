@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from evenodds.judge.process import Worker, opened
 from evenodds.verifiers import Verifier
 
-OURS: weakref.WeakSet[Forked]  # filled below; a fork closes what it inherits of others
-
 
 @dataclass(eq=False)
 class Forked:
@@ -42,7 +40,7 @@ class Forked:
         return code
 
 
-OURS = weakref.WeakSet()
+FORKED: weakref.WeakSet[Forked] = weakref.WeakSet()  # a fork closes what it inherits of others
 
 
 def can_fork() -> bool:
@@ -70,7 +68,7 @@ def fork(verifier: Verifier, memory_mb: int) -> Worker:
         os.close(descriptor)
     ends = (to_worker, from_worker, ours)
     child = Forked(pid, ends)
-    OURS.add(child)
+    FORKED.add(child)
     return opened(child, *ends)
 
 
@@ -82,7 +80,7 @@ def _child(
         from evenodds.judge import worker
 
         os.setsid()
-        for descriptor in [*ours, *(end for other in [*OURS] for end in other.ends)]:
+        for descriptor in [*ours, *(end for other in [*FORKED] for end in other.ends)]:
             with suppress(OSError):
                 os.close(descriptor)
         requests, replies, lifeline = theirs

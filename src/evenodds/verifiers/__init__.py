@@ -23,7 +23,7 @@ def find_verifier(name: str, policy: Mapping[str, object] | None = None) -> Veri
     """The verifier of that name: a registered kind, or a person's own function.
 
     name: a name in `KINDS`, `path/to/file.py:function` or `package.module:function`. A function of
-    one's own takes the problem and the text; see `function.wrap` for what it may return.
+    one's own takes the problem and the text, or what TRL's take; see `function.wrap`.
     policy: entries of the kind's policy table in place of its defaults.
     Raises `UsageError` with one line that says what was wrong.
     """
@@ -33,7 +33,7 @@ def find_verifier(name: str, policy: Mapping[str, object] | None = None) -> Veri
         raise unknown("verifier", name, [*KINDS, "file.py:function", "module:function"])
     if policy:
         raise UsageError(f"a function of your own has no policy table. Got {[*policy]}.")
-    return wrap(load_function(name), name)
+    return wrap(load_function(name, may_wait=True), name)
 
 
 def as_verifier(

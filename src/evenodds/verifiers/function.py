@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
 from typing import cast
 
 from evenodds.domain import Completion, Problem, Status, Stop, Verdict
 from evenodds.errors import UsageError
 from evenodds.own import FAILURES, described, load_named
+from evenodds.verifiers import trl
+from evenodds.verifiers.trl import Reward
 
 Judgement = float | bool | Verdict | None
-OwnFunction = Callable[[Problem, str], Judgement]
+OwnFunction = Callable[[Problem, str], Judgement | Awaitable[Judgement]]
 Verifier = Callable[[Problem, Completion], Verdict]
 """Judges one completion of a problem. It never raises: a failure is a verdict too."""
 
@@ -38,20 +40,25 @@ def group_of(verifier: object) -> Group | None:
     return getattr(verifier, GROUP, None)
 
 
-def wrap(function: OwnFunction, name: str | None = None) -> Verifier:
-    """A verifier that calls `function(problem, text)` and never raises.
+def wrap(function: OwnFunction | Reward, name: str | None = None) -> Verifier:
+    """A verifier that calls a person's function and never raises.
 
-    The function may return a number (1 or True is right, anything else is wrong and keeps its
-    score), a `Verdict`, or None when it could not judge. None, an exception or `sys.exit`, and a
-    value that is not a finite number give a verdict of status `error`, which counts neither as
+    function: `function(problem, text)`, plain or `async`, which may return a number (1 or True is
+    right, anything else is wrong and keeps its score), a `Verdict`, or None when it could not
+    judge. Or a reward function written for TRL, which is recognised by its parameters, takes a
+    whole group, and returns a list of such numbers or None. None, an exception or `sys.exit`, and
+    a value that is not a finite number give a verdict of status `error`, which counts neither as
     right nor wrong. A score outside [0, 1] is a reward like any other, such as a penalty. The
     function gets a copy of the problem. name: how another process finds it, `file.py:function`.
-    Raises `UsageError` for an `async` function.
+    Raises `UsageError` for an async generator.
     """
-    _refuse_async(getattr(function, "__name__", "the function"), function)
+    _refuse_generator(getattr(function, "__name__", "the function"), function)
+    group = _group(function)
 
     @wraps(function)
     def verifier(problem: Problem, completion: Completion) -> Verdict:
+        if group is not None:
+            return group(problem, [completion], None)[0]
         try:
             return _verdict(function(copied(problem), completion.text), completion)
         except FAILURES as error:  # a person's code may raise anything; failure is data here
@@ -59,7 +66,58 @@ def wrap(function: OwnFunction, name: str | None = None) -> Verifier:
 
     setattr(verifier, MARK, verifier)
     setattr(verifier, NAME, name)
+    setattr(verifier, GROUP, group)
     return verifier
+
+
+def _group(function: OwnFunction | Reward) -> Group | None:
+    """How the function takes a group in one call, where it is TRL's or async."""
+    if trl.is_trl(function):
+        ask = partial(_asked_as_trl, function)
+    elif trl.is_async(function):
+        ask = partial(_asked_together, function)
+    else:
+        return None
+
+    def group(
+        problem: Problem, completions: Sequence[Completion], ids: Sequence[Sequence[int]] | None
+    ) -> list[Verdict]:
+        try:
+            return ask(problem, completions, ids)
+        except FAILURES as error:  # as in `wrap`
+            return [_error(described(error)) for _ in completions]
+
+    return group
+
+
+def _asked_as_trl(
+    function: Reward,
+    problem: Problem,
+    completions: Sequence[Completion],
+    ids: Sequence[Sequence[int]] | None,
+) -> list[Verdict]:
+    scores, notes = trl.rewards(function, copied(problem), completions, ids)
+    verdicts = map(_verdict, scores, completions)
+    return [_with_note(verdict, note) for verdict, note in zip(verdicts, notes, strict=True)]
+
+
+def _with_note(verdict: Verdict, note: str) -> Verdict:
+    said = " ".join((_text(note) or "").split())
+    return replace(verdict, note=f"{verdict.note}; {said}"[:300]) if said else verdict
+
+
+def _asked_together(
+    function: Reward,
+    problem: Problem,
+    completions: Sequence[Completion],
+    ids: Sequence[Sequence[int]] | None,
+) -> list[Verdict]:
+    problems = [copied(problem) for _ in completions]
+    found = trl.gathered(function, problems, [completion.text for completion in completions])
+    return [
+        _error(result) if isinstance(result, trl.Failed) else _verdict(result, completion)
+        for result, completion in zip(found, completions, strict=True)
+    ]
 
 
 def copied(problem: Problem) -> Problem:
@@ -70,13 +128,12 @@ def copied(problem: Problem) -> Problem:
     )
 
 
-def _refuse_async(name: str, function: object) -> None:
+def _refuse_generator(name: str, function: object) -> None:
     if any(
-        test(found)
-        for test in (inspect.iscoroutinefunction, inspect.isasyncgenfunction)
+        inspect.isasyncgenfunction(found)
         for found in (function, getattr(function, "__call__", None))  # noqa: B004
     ):
-        raise UsageError(f"{name} is an async function. Got `async def`. Write it with plain def.")
+        raise UsageError(f"{name} is an async generator. Got `yield`. Return one score.")
 
 
 def is_wrapped(judge: object) -> bool:
@@ -178,16 +235,17 @@ def _short(value: object) -> str:
         return f"a {type(value).__name__}"
 
 
-def load_function(name: str) -> OwnFunction:
+def load_function(name: str, may_wait: bool = False) -> OwnFunction:
     """The function that `path/to/file.py:function` or `package.module:function` names.
 
-    Raises `UsageError` where the file or module is missing, cannot be imported, or holds no such
-    function.
+    may_wait: it may be an `async` one. Raises `UsageError` where the file or module is missing,
+    cannot be imported, or holds no such function.
     """
     found = load_named(name)
     if not callable(found):
         raise UsageError(
             f"{name} is not a function. Got a {type(found).__name__}. Name a function in that file."
         )
-    _refuse_async(name, found)
+    if not may_wait and trl.is_async(found):
+        raise UsageError(f"{name} is an async function. Got `async def`. Write it with plain def.")
     return cast(OwnFunction, found)
