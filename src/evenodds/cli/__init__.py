@@ -19,6 +19,7 @@ COMMANDS: dict[str, str] = {
     "train": "teach a policy, and measure before and after",
     "sample": "generate and judge, without learning",
     "eval": "measure a policy or a run on held-out problems",
+    "check": "try a verifier or a task before it may pay a reward",
     "chat": "talk to a policy",
     "report": "write a run's report again",
     "export": "a run's model as a plain folder, adapter merged",

@@ -1,0 +1,56 @@
+"""Rows through a judge in small rounds, so that memory stays flat and no row suffers for others.
+
+A judge shortens its deadline within one round once several answers in it have hung. That is right
+for the answers of one training step; here each row is a case of its own, so rounds are small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from evenodds.domain import Completion, Problem, Rollout, Verdict
+from evenodds.judge import JudgeOptions, OpenJudge, open_judge
+from evenodds.verifiers import Verifier
+
+ROWS = 64
+CHARACTERS = 4_000_000
+
+Pair = tuple[Problem, Completion]
+_NONE = np.zeros(0, dtype=np.int64)
+_FLOATS = np.zeros(0, dtype=np.float32)
+
+
+def judged_pairs(
+    verifier: Verifier, pairs: Iterable[Pair], options: JudgeOptions | None = None
+) -> Iterator[Verdict]:
+    """One verdict a pair, in order; `pairs` is read one round ahead and no further."""
+    with open_judge(verifier, options or JudgeOptions()) as judge:
+        for batch in _rounds(pairs):
+            yield from _judged(judge, batch)
+
+
+def _rounds(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
+    batch: list[Pair] = []
+    size = 0
+    for pair in pairs:
+        batch.append(pair)
+        size += len(pair[0].answer) + len(pair[1].text)
+        if len(batch) >= ROWS or size >= CHARACTERS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _judged(judge: OpenJudge, batch: Sequence[Pair]) -> list[Verdict]:
+    problems = [problem for problem, _ in batch]
+    found = judge.judge(problems, [[_rollout(completion)] for _, completion in batch])
+    return [verdicts[0] for verdicts in found]
+
+
+def _rollout(completion: Completion) -> Rollout:
+    """A completion that was not sampled here: it has text, but no tokens."""
+    stop, text, tail = completion.stop, completion.text, completion.prompt_tail
+    return Rollout(_NONE, _NONE, _FLOATS, stop, text, prompt_tail=tail)

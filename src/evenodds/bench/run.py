@@ -1,0 +1,149 @@
+"""Running a bench: cases through the judge, verdicts into a report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from evenodds.bench import own_cases
+from evenodds.bench.case import Case
+from evenodds.bench.report import Finding, Report, joined
+from evenodds.bench.rounds import judged_pairs
+from evenodds.bench.suite import drawn, own, quick, task_cases
+from evenodds.domain import Completion, Problem
+from evenodds.errors import GateError
+from evenodds.judge import JudgeOptions
+from evenodds.tasks import Task
+from evenodds.verifiers import RegisteredVerifier, Verifier
+
+Progress = Callable[[int, int], None]
+"""Called with the cases done and their whole number."""
+
+SHORT_SECONDS = 5.0
+"""The bench before a run asks for no further verdict after this: a run must start."""
+SHORT_GOLDS = 4
+LONG_GOLDS = 24
+
+
+def run_bench(
+    verifier: Verifier,
+    cases: Iterable[Case],
+    name: str,
+    options: JudgeOptions | None = None,
+    progress: Progress | None = None,
+    seconds: float | None = None,
+) -> Report:
+    """Judge every case through the judge that a run uses; a bench never raises.
+
+    seconds: no further case is begun after so long; the report then says how many were left out.
+    """
+    listed = tuple(cases)
+    begun = time.perf_counter()
+    findings: list[Finding] = []
+    pairs = ((case.problem, case.completion) for case in _until(listed, seconds))
+    # the judge runs ahead of what it yields, and keeps the order
+    for verdict in judged_pairs(verifier, pairs, options or JudgeOptions()):
+        findings.append(Finding(listed[len(findings)], verdict))
+        if progress is not None:
+            progress(len(findings), len(listed))
+    left = len(listed) - len(findings)
+    return Report(name, tuple(findings), time.perf_counter() - begun, left)
+
+
+def _until(cases: Sequence[Case], seconds: float | None) -> Iterator[Case]:
+    end = None if seconds is None else time.monotonic() + seconds
+    for case in cases:
+        if end is not None and time.monotonic() > end:
+            return
+        yield case
+
+
+def bench_kind(
+    verifier: RegisteredVerifier,
+    options: JudgeOptions | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """The whole bench of a registered kind on golds of the bench's own."""
+    return run_bench(verifier, own(verifier.kind.name), verifier.kind.name, options, progress)
+
+
+def bench_task(
+    task: Task,
+    options: JudgeOptions | None = None,
+    progress: Progress | None = None,
+    short: bool = False,
+) -> Report:
+    """The bench of a task's verifier around the task's own golds.
+
+    A registered kind is tried on the bench's golds as well, as long as it has its default policy,
+    on which their expectations rest. short: fewer golds, no huge texts, at most `SHORT_SECONDS`.
+    """
+    problems = solved(task, drawn(task, SHORT_GOLDS if short else LONG_GOLDS))
+    seconds = SHORT_SECONDS if short else None
+    verifier, name = task.verifier, task.verifier_name
+    if not isinstance(verifier, RegisteredVerifier):
+        return _bench_own(verifier, problems, name, options, progress, seconds)
+    cases = [*task_cases(verifier, problems)]
+    if not verifier.table:
+        cases += own(verifier.kind.name)
+    chosen = quick(cases) if short else cases
+    return run_bench(verifier, chosen, name, options, progress, seconds)
+
+
+def solved(task: Task, problems: Iterable[Problem]) -> list[Problem]:
+    """The problems with the answer that their task gives, in the form that its verifier reads."""
+    return [replace(problem, answer=task.solve(problem)) for problem in problems]
+
+
+def _bench_own(
+    verifier: Verifier,
+    problems: Sequence[Problem],
+    name: str,
+    options: JudgeOptions | None,
+    progress: Progress | None,
+    seconds: float | None,
+) -> Report:
+    """First which forms of the gold are paid, then every trap in those forms."""
+    first = run_bench(verifier, own_cases.forms(problems), name, options, progress, seconds)
+    paid = dict.fromkeys(f.case.note for f in first.findings if f.is_paid)
+    traps: Iterable[Case] = own_cases.task_cases(problems, [*paid])
+    traps = quick(traps) if seconds is not None else traps
+    return joined([first, run_bench(verifier, traps, name, options, progress, seconds)])
+
+
+def paid_forms(report: Report) -> tuple[list[str], list[str]]:
+    """Of a person's own verifier: the forms of the gold that it always paid, and all others."""
+    tried: dict[str, list[bool]] = {}
+    for found in report.findings:
+        if found.case.kind == own_cases.KIND and found.case.category == "right forms":
+            tried.setdefault(found.case.note, []).append(found.is_paid)
+    always = [name for name, paid in tried.items() if all(paid)]
+    return always, [name for name in tried if name not in always]
+
+
+def short_bench(task: Task, options: JudgeOptions | None = None) -> Report:
+    """The bench before a run. Raises `GateError` in one line on a false payment."""
+    report = bench_task(task, options, short=True)
+    if report.false_payments:
+        raise refusal(task, report)
+    return report
+
+
+def refusal(task: Task, report: Report) -> GateError:
+    """One line that names a case, how to see all, and how to start all the same."""
+    found = report.false_payments[0]
+    count = len(report.false_payments)
+    gold, text = (_short(t) for t in (found.case.problem.answer, found.case.completion.text))
+    more = f", and {count - 1} more" if count > 1 else ""
+    return GateError(
+        f"the verifier {report.verifier!r} pays what is wrong: {text} for the gold {gold} "
+        f"({found.case.category}: {found.case.note}){more}. A policy would learn that. See all "
+        f"with `evenodds check` and the same settings, or start all the same with "
+        f"--check.bench false."
+    )
+
+
+def _short(text: str) -> str:
+    line = ascii(Completion(text).text[:200])
+    return line if len(line) <= 80 else line[:76] + "…" + line[0]

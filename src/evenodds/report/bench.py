@@ -1,0 +1,139 @@
+"""What a bench found, for a terminal of any width: a table, the faults, and one line of speed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from evenodds.bench import Doubtful, Finding, GoldReport, Report, Row
+from evenodds.bench.gold import BadGold
+from evenodds.domain import Status
+from evenodds.report.text import counted, one_line, short, shortened
+from evenodds.tasks.prompting import as_text
+
+HEAD = ("what is tried", "right", "refused", "95 %", "wrong", "paid", "95 %", "policy")
+SHOWN = 12
+"""Faults of one sort that are listed; `--json` has all."""
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """The cells of `HEAD`; a dash where nothing of that sort was tried."""
+    return (
+        row.category,
+        _count(row.right),
+        str(row.refused) if row.right else "–",
+        _interval(row.refused_interval) if row.right else "–",
+        _count(row.wrong),
+        str(row.paid) if row.wrong else "–",
+        _interval(row.paid_interval) if row.wrong else "–",
+        f"{row.policy_paid} of {row.policy}" if row.policy else "–",
+    )
+
+
+def _count(count: int) -> str:
+    return f"{count:,}" if count else "–"
+
+
+def _interval(interval: tuple[float, float]) -> str:
+    return f"{100 * interval[0]:.1f}–{100 * interval[1]:.1f}"
+
+
+def table_rows(report: Report) -> list[tuple[str, ...]]:
+    """The rows of the table, with the total as the last."""
+    return [cells(row) for row in (*report.rows, report.total)]
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """The first column at the left, all others at the right, two spaces between."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            f"{cell:<{width}}" if at == 0 else f"{cell:>{width}}"
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def speed_line(report: Report) -> str:
+    """Cases, verdicts a second, the slowest input, and what could not be judged."""
+    parts = [
+        f"{counted(len(report.findings), 'case')} in {seconds(report.seconds)}",
+        f"{short(report.rate)} verdicts/s",
+        counted(report.count(Status.TIMEOUT), "time-out"),
+    ]
+    if report.count(Status.ERROR):
+        parts.append(counted(report.count(Status.ERROR), "error"))
+    if report.left_out:
+        parts.append(f"{report.left_out:,} left out for time")
+    slowest = report.slowest
+    if slowest is not None:
+        parts.append(f"slowest {seconds(slowest.verdict.seconds)}: {slowest.case.note}")
+    return " · ".join(parts)
+
+
+def seconds(value: float) -> str:
+    """`0.3 ms`, `12 ms`, `1.24 s`, `2:05 min`."""
+    if value < 1:
+        return f"{1e3 * value:.2g} ms" if value < 0.01 else f"{1e3 * value:.0f} ms"
+    return f"{value:.2f} s" if value < 60 else f"{int(value // 60)}:{int(value % 60):02d} min"
+
+
+def fault_lines(title: str, faults: Sequence[Finding], width: int) -> Iterator[str]:
+    """Each fault in two lines: what was tried with its text, and what the verifier said."""
+    if not faults:
+        return
+    yield f"{title}: {len(faults):,}"
+    for found in faults[:SHOWN]:
+        case, verdict = found.case, found.verdict
+        text = case.completion.text
+        tail = f"  (cut by the budget at {len(text):,})" if case.completion.stop == "budget" else ""
+        shown = one_line(text, max(20, width - 24)) or "(empty)"
+        gold = one_line(case.problem.answer, 40)
+        yield f"  {shown}{tail}"
+        said = one_line(f"{verdict.status}; {verdict.note}", 200)
+        line = f"      gold {gold} · {case.category}: {case.note} · {said}"
+        yield shortened(line, max(40, width))
+    if len(faults) > SHOWN:
+        yield f"  … and {len(faults) - SHOWN:,} more: --json has all"
+
+
+def gold_lines(golds: GoldReport, width: int) -> Iterator[str]:
+    """How many golds their verifier finds right, and how many changed ones it pays."""
+    right = golds.golds - len(golds.bad)
+    line = f"golds: {right:,} of {golds.golds:,} are found right"
+    if golds.mutants:
+        line += f"; {len(golds.paid):,} of {golds.mutants:,} changed ones are paid"
+    yield f"{line} · {seconds(golds.seconds)}"
+    yield from _bad_lines("a gold that is not found right", golds.bad, width)
+    yield from _bad_lines("a changed gold that is paid", golds.paid, width)
+
+
+def _bad_lines(title: str, bad: Sequence[BadGold], width: int) -> Iterator[str]:
+    for found in bad[:SHOWN]:
+        prompt = one_line(as_text(found.problem.prompt).strip()[-200:], 200)
+        said = one_line(f"{found.verdict.status}; {found.verdict.note}", 120)
+        answer = one_line(found.answer, 40) or "(empty)"
+        yield shortened(f"  {title}: {answer} · {said} · {prompt}", max(40, width))
+    if len(bad) > SHOWN:
+        yield f"  … and {len(bad) - SHOWN:,} more: --json has all"
+
+
+def form_lines(paid: Sequence[str], unpaid: Sequence[str]) -> Iterator[str]:
+    """Which forms of the gold a person's own verifier pays."""
+    if paid:
+        yield f"forms of the gold that are paid: {', '.join(paid)}"
+        if unpaid:
+            yield f"forms that are not, or not always: {', '.join(unpaid)}"
+    else:
+        yield "no form of the gold is paid: neither bare nor in any usual frame"
+
+
+def doubt_lines(doubts: Sequence[Doubtful], count: int, width: int) -> Iterator[str]:
+    """The sampled answers that a person should look at."""
+    yield f"\nsampled: {counted(count, 'answer')}, {len(doubts):,} of them doubtful"
+    for found in doubts[:SHOWN]:
+        yield f"  {one_line(found.rollout.text[-400:], max(20, width - 4))}"
+        gold, said = one_line(found.problem.answer, 40), found.verdict.status
+        yield shortened(f"      gold {gold} · {said} · {found.why}", max(40, width))
+    if len(doubts) > SHOWN:
+        yield f"  … and {len(doubts) - SHOWN:,} more: --json has all"

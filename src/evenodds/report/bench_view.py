@@ -1,0 +1,93 @@
+"""Printing a bench: in colour through rich in a terminal, in plain lines elsewhere."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from shutil import get_terminal_size
+from textwrap import wrap
+from typing import TextIO
+
+from evenodds.bench import Checked, Doubtful, Report
+from evenodds.report.bench import (
+    HEAD,
+    aligned,
+    doubt_lines,
+    fault_lines,
+    form_lines,
+    gold_lines,
+    speed_line,
+    table_rows,
+)
+
+WIDTH = 100  # where no terminal says its own
+NUMBERS = {2: "yellow", 5: "red bold"}  # columns of faults: refused, paid
+
+
+def print_bench(stream: TextIO, report: Report) -> None:
+    """The table, the speed, and the faults of a bench."""
+    width = width_of()
+    rows = table_rows(report)
+    if is_coloured(stream):
+        _rich_table(stream, rows)
+    else:
+        _lines(stream, aligned([HEAD, *rows]))
+    _lines(stream, [*wrap(speed_line(report), width, subsequent_indent="  "), ""])
+    _lines(stream, fault_lines("false payments", report.false_payments, width))
+    _lines(stream, fault_lines("false refusals", report.false_refusals, width))
+
+
+def print_checked(stream: TextIO, checked: Checked) -> None:
+    """All that was found about a task, and the judgement in the last line."""
+    print_bench(stream, checked.report)
+    if checked.forms is not None:
+        for line in form_lines(*checked.forms):
+            _lines(stream, wrap(line, width_of(), subsequent_indent="  "))
+    if checked.golds is not None:
+        _lines(stream, gold_lines(checked.golds, width_of()))
+    _lines(stream, wrap(judgement(checked.faults), width_of()))
+
+
+def judgement(faults: Sequence[str]) -> str:
+    """The last line: fit, or why not."""
+    return f"NOT FIT: {'; '.join(faults)}." if faults else "fit: no wrong answer was paid."
+
+
+def print_doubts(stream: TextIO, doubts: Sequence[Doubtful], count: int) -> None:
+    _lines(stream, doubt_lines(doubts, count, width_of()))
+
+
+def width_of() -> int:
+    return get_terminal_size(fallback=(WIDTH, 24)).columns
+
+
+def is_coloured(stream: TextIO) -> bool:
+    """Whether the stream is a terminal that wants colour."""
+    is_dumb = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return stream.isatty() and not is_dumb
+
+
+def _lines(stream: TextIO, lines: Iterable[str]) -> None:
+    for line in lines:
+        stream.write(line + "\n")
+
+
+def _rich_table(stream: TextIO, rows: Sequence[Sequence[str]]) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    for at, name in enumerate(HEAD):
+        table.add_column(name, justify="left" if at == 0 else "right", no_wrap=True)
+    for number, row in enumerate(rows):
+        texts = [Text(cell, style=_style(at, cell)) for at, cell in enumerate(row)]
+        table.add_row(*texts, end_section=number == len(rows) - 2)
+    Console(file=stream, width=width_of(), highlight=False).print(table)
+
+
+def _style(column: int, cell: str) -> str:
+    if column not in NUMBERS or cell == "–":
+        return ""
+    return "green" if cell == "0" else NUMBERS[column]
