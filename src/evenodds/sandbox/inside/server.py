@@ -1,0 +1,239 @@
+"""The fork server: it forks a shut-in child for each program, watches its clocks, tells its end.
+
+Programs, their input and their output pass it by as file descriptors: it never reads one, so that
+nothing of an earlier program, and no test, is in the memory that a child inherits.
+
+Messages, one JSON datagram each:
+client: {"run": n, ...Order} with descriptors [job, stdin, stdout, stderr, 3, 4, …]; {"kill": n};
+{"renew": n} starts the clocks of a run anew.
+server: {"ready": how} once; {"end": n, …Ending}; {"failed": why} before it gives up.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import time
+from dataclasses import dataclass, field
+
+from evenodds.sandbox.inside import jail, landlock, libc, runner
+
+WARM = """abc argparse array ast base64 binascii bisect bz2 calendar cmath collections contextlib
+copy csv ctypes dataclasses datetime decimal difflib enum fractions functools gc getpass
+glob hashlib heapq html inspect io itertools json keyword linecache logging lzma math
+numbers operator pathlib platform pprint queue random re runpy shutil signal statistics
+string struct subprocess sys tempfile textwrap threading time timeit traceback types
+typing unicodedata unittest uuid warnings weakref zlib zoneinfo"""
+STARTED = b"started"
+FIRST_UID = 2_000_000_000
+MARGIN = 0.002
+
+
+@dataclass
+class Run:
+    """A child that runs: its clocks, and why it was ended where the server or client did that."""
+
+    number: int
+    pid: int
+    pidfd: int
+    news: int
+    seconds: float
+    wall: float
+    started: float = field(default_factory=time.monotonic)
+    cpu_base: float = 0.0
+    wall_base: float = field(default_factory=time.monotonic)
+    why: str = ""
+
+    def cpu(self) -> float:
+        """CPU seconds since its clocks were last started."""
+        with contextlib.suppress(OSError):  # gone already
+            return time.clock_gettime((~self.pid << 3) | 2) - self.cpu_base
+        return 0.0
+
+    def left(self) -> float:
+        """Seconds until it could be over a limit at the earliest."""
+        return min(self.seconds - self.cpu(), self.wall - (time.monotonic() - self.wall_base))
+
+    def renew(self) -> None:
+        self.cpu_base, self.wall_base = self.cpu() + self.cpu_base, time.monotonic()
+
+    def kill(self, why: str) -> None:
+        self.why = self.why or why
+        with contextlib.suppress(OSError):
+            os.kill(self.pid, signal.SIGKILL)
+
+
+def warm_up() -> None:
+    """Import what programs import most, once for all of them."""
+    import importlib
+
+    for name in WARM.split():
+        with contextlib.suppress(ImportError):  # an interpreter built without it
+            importlib.import_module(name)
+
+
+def start(
+    order: dict[str, int | float], fds: list[int], own: int, uid: int | None, abi: int
+) -> Run:
+    """Fork a child as the first process of a new process namespace."""
+    news, told = os.pipe()
+    libc.unshare(libc.CLONE_NEWPID)
+    pid = os.fork()
+    if pid == 0:
+        cell = jail.Cell(
+            int(order["memory"]), int(order["disk"]), int(order["threads"]), int(order["hard"]),
+            uid, abi,
+        )  # fmt: skip
+        _child(fds, told, cell, int(order["seed"]))
+    libc.setns(own, libc.CLONE_NEWPID)
+    for fd in (told, *fds):
+        os.close(fd)
+    return Run(int(order["run"]), pid, os.pidfd_open(pid), news, order["seconds"], order["wall"])
+
+
+def _child(fds: list[int], told: int, cell: jail.Cell, seed: int) -> None:
+    code = 1
+    try:
+        job, told, *rest = _in_order([fds[0], told, *fds[1:]])
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            jail.shut(cell)
+            runner.write_files(job)
+        except BaseException as error:
+            os.write(told, f"{type(error).__name__}: {error}".encode()[:300])
+            os._exit(1)
+        os.write(told, STARTED)
+        os.closerange(len(rest), 4096)
+        code = runner.run(seed)
+    finally:
+        os._exit(code)
+
+
+def _in_order(fds: list[int]) -> list[int]:
+    """Move `fds[2:]` to 0, 1, 2, …, the first two behind them; close all else."""
+    count = len(fds)
+    high = [os.dup2(fd, 64 + at) for at, fd in enumerate(fds)]  # out of each other's way
+    places = [count - 2, count - 1, *range(count - 2)]
+    for fd, place in zip(high, places, strict=True):
+        os.dup2(fd, place)
+    os.closerange(count, 4096)
+    return places
+
+
+def ended(run: Run) -> dict[str, object]:
+    """Reap a child whose process is over; the message that says how it ended."""
+    _, status, used = os.wait4(run.pid, 0)
+    news = os.read(run.news, 400)
+    for fd in (run.pidfd, run.news):
+        os.close(fd)
+    failed = "" if news == STARTED else news.decode("utf-8", "replace") or "it did not start"
+    return {
+        "end": run.number,
+        "why": run.why,
+        "failed": failed.removeprefix(STARTED.decode()),
+        "exit": os.waitstatus_to_exitcode(status),
+        "seconds": time.monotonic() - run.started,
+        "cpu": used.ru_utime + used.ru_stime,
+        "memory": used.ru_maxrss * 1024,
+    }
+
+
+def serve(control: socket.socket, uid: int | None, how: str) -> None:
+    """Until the client closes its end. As the first process here, its end is everybody's."""
+    abi = landlock.version()
+    own = os.pidfd_open(os.getpid())
+    runs: dict[int, Run] = {}
+    tell(control, {"ready": how, "landlock": abi})
+    while True:
+        poll = select.poll()
+        poll.register(control, select.POLLIN)
+        for run in runs.values():
+            poll.register(run.pidfd, select.POLLIN)
+        wait = min((run.left() for run in runs.values()), default=60.0)
+        ready = {fd for fd, _ in poll.poll(max(0.0, wait + MARGIN) * 1000)}
+        if control.fileno() in ready:
+            data, fds, _, _ = socket.recv_fds(control, 4096, 16)
+            if not data:
+                return
+            obey(json.loads(data), fds, runs, own, uid, abi)
+        for run in list(runs.values()):
+            if run.pidfd in ready:
+                tell(control, ended(runs.pop(run.number)))
+            elif run.left() <= 0:
+                run.kill("timeout")
+
+
+def obey(
+    message: dict[str, int | float], fds: list[int], runs: dict[int, Run],
+    own: int, uid: int | None, abi: int,
+) -> None:  # fmt: skip
+    if "run" in message:
+        run = start(message, fds, own, uid, abi)
+        runs[run.number] = run
+    elif int(message.get("kill", -1)) in runs:
+        runs[int(message["kill"])].kill("killed")
+    elif int(message.get("renew", -1)) in runs:
+        runs[int(message["renew"])].renew()
+
+
+def tell(control: socket.socket, message: dict[str, object]) -> None:
+    control.send(json.dumps(message).encode())
+
+
+def main() -> None:
+    """Leave the host's namespaces, fork the server as the first process of its own, and watch."""
+    control = socket.socket(fileno=int(sys.argv[1]))
+    parent = os.pidfd_open(os.getppid())
+    sys.path[:] = [path for path in sys.path if path]
+    try:
+        with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+            file.write("500")  # a program that eats the machine's memory goes first, not training
+        uid = spare_uid() if os.getuid() == 0 else None
+        is_mapped = jail.leave(os.getuid(), os.getgid())
+        pid = os.fork()
+        if pid == 0:
+            _serve(control, uid, is_mapped)
+    except BaseException as error:
+        tell(control, {"failed": f"{type(error).__name__}: {error}"[:300]})
+        os._exit(1)
+    control.close()
+    _watch(pid, parent)
+
+
+def spare_uid() -> int:
+    """A uid that nobody has, so that counts per uid are this server's alone; or nobody's."""
+    wanted = FIRST_UID + os.getpid()
+    with open("/proc/self/uid_map") as lines:
+        maps = [[int(word) for word in line.split()] for line in lines]
+    return wanted if any(first <= wanted < first + n for first, _, n in maps) else jail.NOBODY
+
+
+def _serve(control: socket.socket, uid: int | None, is_mapped: bool) -> None:
+    try:
+        libc.prctl(libc.PR_SET_PDEATHSIG, signal.SIGKILL)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        warm_up()
+        jail.build_root()
+        gc.freeze()
+        how = "a user namespace" if is_mapped else f"the right to mount, programs as uid {uid}"
+        serve(control, None if is_mapped else uid, how)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            tell(control, {"failed": f"{type(error).__name__}: {error}"[:300]})
+    finally:
+        os._exit(0)
+
+
+def _watch(server: int, parent: int) -> None:
+    """Wait for the end of the server or of the parent; ending here ends the server too."""
+    poll = select.poll()
+    for fd in (os.pidfd_open(server), parent):
+        poll.register(fd, select.POLLIN)
+    poll.poll()
+    os._exit(0)
