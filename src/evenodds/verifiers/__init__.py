@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from evenodds.errors import UsageError, unknown
-from evenodds.verifiers import instructions, number, text
+from evenodds.verifiers import choice, instructions, number, sql, text
 from evenodds.verifiers.function import (
     OwnFunction,
     Verifier,
@@ -16,7 +16,9 @@ from evenodds.verifiers.function import (
 )
 from evenodds.verifiers.kind import Kind, RegisteredVerifier
 
-KINDS: dict[str, Kind] = {module.KIND.name: module.KIND for module in (number, text, instructions)}
+KINDS: dict[str, Kind] = {
+    module.KIND.name: module.KIND for module in (number, choice, text, instructions, sql)
+}
 
 
 def find_verifier(name: str, policy: Mapping[str, object] | None = None) -> Verifier:

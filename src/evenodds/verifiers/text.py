@@ -16,6 +16,9 @@ from evenodds.verifiers.extract import Mark
 from evenodds.verifiers.kind import Kind
 from evenodds.verifiers.verdicts import Place, final_answer, gold_unreadable, paid, unpaid
 
+MAX_CHARACTERS = 20_000
+"""A longer answer is compared exactly only."""
+
 
 @dataclass(frozen=True)
 class Policy:
@@ -61,6 +64,9 @@ def text(problem: Problem, completion: Completion, policy: Policy = DEFAULT) -> 
     answer = final_answer(completion, policy.order)
     if isinstance(answer, Verdict):
         return answer
+    if policy.compare != "exact" and len(answer.text) > MAX_CHARACTERS:
+        note = f"{answer.how}; an answer of {len(answer.text)} characters is not compared"
+        return unpaid(completion, Status.WRONG, note, answer.text)
     if policy.compare == "f1":
         return _by_overlap(completion, answer, golds, policy)
     if policy.compare == "normalized":
@@ -172,5 +178,5 @@ KIND = Kind(
     gold="the text; with policy golds = list, a JSON list of the accepted texts",
     judge=text,
     policy=DEFAULT,
-    limits={"characters_read": reasoning.MAX_CHARACTERS},
+    limits={"characters_read": reasoning.MAX_CHARACTERS, "characters_compared": MAX_CHARACTERS},
 )

@@ -89,7 +89,7 @@ def final_answer(completion: Completion, order: Sequence[Place]) -> Mark | Verdi
     last = marks[-1]
     if completion.stop is Stop.BUDGET and not last.is_closed:
         return unpaid(completion, Status.TRUNCATED, "cut before the answer was complete")
-    return _standing(completion, text, marks)
+    return standing(completion, text, marks)
 
 
 def find(text: str, order: Sequence[Place]) -> list[Mark]:
@@ -101,7 +101,8 @@ def find(text: str, order: Sequence[Place]) -> list[Mark]:
     return []
 
 
-def _standing(completion: Completion, text: str, marks: Sequence[Mark]) -> Mark | Verdict:
+def standing(completion: Completion, text: str, marks: Sequence[Mark]) -> Mark | Verdict:
+    """The last of the marks, or the verdict where it is not whole, not alone, or does not stand."""
     last = marks[-1]
     answer = last.text.strip()
     if last.how == "box" and (not last.is_closed or len(last.text) >= LONGEST_BOX):
@@ -168,28 +169,14 @@ PLACES: dict[Place, Callable[[str], list[Mark]]] = {
 }
 
 
-def fences(text: str) -> list[Mark]:
-    """What stands between lines that begin with ```, in order; the last may lack its end.
-
-    The text of a mark begins with the word behind the opening fence, such as `json`.
-    """
-    ends = [match.start() for match in re.finditer("^ {0,3}```", text, re.MULTILINE)]
-    starts = ends[::2]
-    closing = [*ends[1::2], len(text)]
-    return [
-        Mark(text[start:end].lstrip(" ")[3:], "fence", start, end, is_closed=end < len(text))
-        for start, end in zip(starts, closing, strict=False)
-    ]
-
-
 __all__ = [
     "PLACES",
     "Place",
-    "fences",
     "final_answer",
     "final_text",
     "find",
     "gold_unreadable",
     "paid",
+    "standing",
     "unpaid",
 ]
