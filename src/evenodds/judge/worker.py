@@ -5,6 +5,7 @@ Run as `python -m evenodds.judge.worker REQUESTS REPLIES LIFELINE`, three file d
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import signal
 import sys
@@ -74,11 +75,17 @@ def _used() -> int:
 
 
 def quiet_down() -> None:
-    """Prints go to stderr by file descriptor, warnings nowhere; Ctrl-C is the judge's matter."""
+    """Prints go to stderr by file descriptor, warnings nowhere; Ctrl-C is the judge's matter.
+
+    A crash is told by the verdict's note, not by a traceback of a forked pytest or notebook.
+    """
+    faulthandler.disable()
     try:
         os.dup2(2, 1)
     except OSError:  # there is no stderr
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    speech = open(2, "w", 1, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
+    sys.stdout = sys.stderr = speech  # a fork may have inherited a terminal view, or a capture
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -247,4 +247,6 @@ def _check(turn: Round, crew: Crew, worker: Worker, now: float) -> None:
         crew.failed(f"it was not ready within {START_SECONDS:.0f} s")
         crew.dismiss(worker)
     elif seconds > TICK and worker_is_gone(worker):
-        _lost(turn, crew, worker)
+        _read(turn, crew, worker)  # its last words
+        if worker in crew.workers:
+            _lost(turn, crew, worker)

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from evenodds.curricula import Curriculum, Ladder, make_curriculum
 from evenodds.domain import Limits
 from evenodds.errors import UsageError
+from evenodds.judge import judge_rows
+from evenodds.judge.options import JudgeOptions, default_workers
 from evenodds.places import BUNDLED, SMALL, bundled_folder
 from evenodds.run.config import Config
-from evenodds.tasks import Task, TaskOptions, check_gold, make_task
+from evenodds.tasks import Task, TaskOptions, check_gold, is_file, make_task
 
 OWN_TASK = "own"  # of runs from Python: `evenodds.train(problems, grade)`
 
@@ -47,7 +50,9 @@ def style_of(config: Config) -> str:
     """How problems are put: as named, else as they are in a file, else as the policy knows them."""
     if config.task.style != "auto":
         return config.task.style
-    return "bare" if config.task.name == "data" else own_style(config.policy.name)
+    name = config.task.name
+    is_own = name == "data" or is_file(name) or ".py" in name
+    return "bare" if is_own else own_style(config.policy.name)
 
 
 def task_of(config: Config) -> Task:
@@ -65,10 +70,18 @@ def task_of(config: Config) -> Task:
             shots=section.shots,
             held_out=section.held_out,
             data=section.data,
+            held_out_data=section.held_out_data,
+            subset=section.subset,
+            data_split=section.split,
+            held_out_split=section.held_out_split,
             verifier=section.verifier,
+            policy=section.policy,
             prompt_column=section.prompt,
             answer_column=section.answer,
             level_column=section.level,
+            columns=section.columns,
+            drop_contradictory=section.drop_contradictory,
+            drop_unreadable=section.drop_unreadable,
         ),
     )
 
@@ -171,6 +184,12 @@ def _default_rate(policy: Policy) -> float:
     return 5e-4 if policy.size <= SMALL else 1e-5
 
 
+def judge_options(config: Config) -> JudgeOptions:
+    section = config.judge
+    workers = default_workers() if section.workers is None else section.workers
+    return JudgeOptions(workers, section.seconds, section.memory_mb)
+
+
 def limits_of(config: Config, task: Task) -> Limits:
     section = config.sampling
     return Limits(section.max_tokens, section.temperature, task.stop_strings)
@@ -229,6 +248,8 @@ class Plan:
 
 def plan_of(config: Config, task: Task | None = None) -> Plan:
     chosen = task or task_of(config)
-    check_gold(chosen)  # a verifier that cannot judge the right answers would teach nothing
+    # a verifier that cannot judge the right answers would teach nothing
+    judged = partial(judge_rows, options=judge_options(config))
+    chosen = check_gold(chosen, judge_rows=judged).task
     checked_levels(config.evaluation.levels or (), "evaluation.levels", chosen)
     return Plan(config, chosen, curriculum_of(config, chosen))

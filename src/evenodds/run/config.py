@@ -19,6 +19,7 @@ from evenodds.run.settings import (
     STEPS,
     CurriculumSection,
     EvaluationSection,
+    JudgeSection,
     LearnerSection,
     ObjectiveSection,
     PolicySection,
@@ -44,6 +45,7 @@ class Config(Section):
     objective: ObjectiveSection = ObjectiveSection()  # pyright: ignore[reportCallIssue]
     curriculum: CurriculumSection = CurriculumSection()  # pyright: ignore[reportCallIssue]
     learner: LearnerSection = LearnerSection()  # pyright: ignore[reportCallIssue]
+    judge: JudgeSection = JudgeSection()  # pyright: ignore[reportCallIssue]
     evaluation: EvaluationSection = EvaluationSection()  # pyright: ignore[reportCallIssue]
 
 
@@ -85,18 +87,24 @@ def merge(base: Data, over: Mapping[str, Any]) -> Data:
         section, name = dotted.split(".", 1)
         inner = merged.setdefault(section, {})
         if isinstance(inner, dict):
-            inner[name] = value
+            before = inner.get(name)
+            is_table = isinstance(before, dict) and isinstance(value, dict)
+            inner[name] = {**before, **value} if is_table else value
     return merged
 
 
 def _reading(config: Config) -> Config:
-    """A data file means the task `data`; with another task's name it is a contradiction."""
+    """A data file means the task `data`, or a named one that reads data; no other."""
     task = config.task
     if task.data is None or task.name == "data":
         return config
     if "name" in task.model_fields_set:
+        from evenodds.tasks import PRESETS  # not needed for most runs, nor for --help
+
+        if task.name in PRESETS:
+            return config
         raise UsageError(
-            f"task.data is for the task 'data', but task.name is {task.name!r}. Leave one out."
+            f"task.data is for {', '.join(PRESETS)}, but task.name is {task.name!r}. Leave one out."
         )
     return config.model_copy(update={"task": task.model_copy(update={"name": "data"})})
 
@@ -159,6 +167,9 @@ def _value(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, str):
         return '"' + "".join(_escape(char) for char in value) + '"'
+    if isinstance(value, dict):
+        rows = (f"{_value(key)} = {_value(item)}" for key, item in value.items())
+        return "{" + ", ".join(rows) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_value(item) for item in value) + "]"
     return repr(value)

@@ -12,7 +12,7 @@ import torch
 from evenodds.domain import Problem
 from evenodds.errors import RunError
 from evenodds.evaluation import evaluate
-from evenodds.judge import InlineJudge
+from evenodds.judge import Judge
 from evenodds.learner import TorchLearner
 from evenodds.machine import peak_memory_mb
 from evenodds.objectives import Objective
@@ -48,6 +48,7 @@ class Session:
     plan: Plan
     policy: Policy
     sampler: NativeSampler
+    judge: Judge
     objective: Objective
     folder: RunFolder
     view: View
@@ -62,7 +63,6 @@ class Session:
         config = self.plan.config
         self.writer = RunWriter(self.folder)
         self.learner = TorchLearner(self.policy, learner_options(config, self.policy))
-        self.judge = InlineJudge(self.plan.task.verifier)
         tools = Tools(self.sampler, self.judge, self.learner, self.reference())
         self.tools = timed(tools, self.watch)
         self.step_config = StepConfig(

@@ -91,12 +91,25 @@ class TaskSection(Section):
     """What is to be learned: problems, their answers, and who judges."""
 
     name: str = Field(
-        "multiplication", description="see `evenodds list tasks`; 'data' reads a file"
+        "multiplication",
+        description="see `evenodds list tasks`; or file.jsonl, file.py of your own",
     )
     data: str | None = Field(
         None,
-        description="JSONL or parquet file with prompts and answers",
+        description="prompts and answers: a JSONL, JSON or parquet file, or hf:owner/name",
         examples=["problems.jsonl"],
+    )
+    held_out_data: str | None = Field(
+        None,
+        description="another file of the same columns: what is held out, instead of a share",
+        examples=["test.jsonl"],
+    )
+    subset: str | None = Field(
+        None, description="subset of a data set of the hub", examples=["main"]
+    )
+    split: str = Field("train", min_length=1, description="its split to learn from")
+    held_out_split: str | None = Field(
+        None, description="its split that is held out, instead of a share", examples=["test"]
     )
     prompt: str | None = Field(
         None, description="column of the prompt in that file", examples=["prompt"]
@@ -107,10 +120,22 @@ class TaskSection(Section):
     level: str | None = Field(
         None, description="column of the difficulty in that file", examples=["level"]
     )
+    columns: tuple[str, ...] | None = Field(
+        None, description="other columns that reward functions get; default: all", examples=[["id"]]
+    )
+    drop_contradictory: bool = Field(
+        False, description="leave out prompts with several answers, instead of an error"
+    )
+    drop_unreadable: bool = Field(
+        False, description="leave out golds that the verifier cannot read, instead of an error"
+    )
     verifier: str | None = Field(
         None,
         description="see `evenodds list verifiers`, or file.py:function of your own",
         examples=["number"],
+    )
+    policy: dict[str, Any] = Field(
+        {}, description="entries of the verifier's policy table, such as percent=ratio"
     )
     style: Literal["auto", "bare", "few_shot", "chat"] = Field(
         "auto", description="how a problem is put: bare, with worked examples, or as a chat"
@@ -261,6 +286,25 @@ class LearnerSection(Section):
     )
     passes: int = Field(1, ge=1, description="optimizer steps on each batch of answers")
     gradient_checkpointing: bool = Field(False, description="less memory for more time")
+
+
+class JudgeSection(Section):
+    """How verifiers that could hang are run: in processes of their own, with a deadline."""
+
+    workers: int | None = Field(
+        None,
+        ge=0,
+        le=256,
+        description="processes that judge; default: one a core, 2 to 16; 0: in this process, "
+        "without a deadline",
+        examples=[2],
+    )
+    seconds: float = Field(
+        5.0, ge=0.01, le=86_400, description="deadline of one call of the verifier"
+    )
+    memory_mb: int = Field(
+        2048, ge=64, le=10_000_000, description="address space of each of these processes, in MiB"
+    )
 
 
 class EvaluationSection(Section):

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from evenodds.errors import EvenoddsError, RunError, UsageError
+from evenodds.judge import Judge, open_judge
 from evenodds.machine import prepare_environment
 from evenodds.report import write_report
 from evenodds.report.comparison import Comparison, compare
 from evenodds.report.terminal import View, make_view
-from evenodds.run.build import Plan, objective_of, plan_of, policy_options
+from evenodds.run.build import Plan, judge_options, objective_of, plan_of, policy_options
 from evenodds.run.config import Config, make_config, read_saved, to_toml
 from evenodds.run.durable import TEMPORARY, verify_folder, write_file
 from evenodds.run.folder import RunFolder, fresh_name, require_space
@@ -50,6 +51,7 @@ class Result:
 def _comparable(config: Config) -> dict[str, Any]:
     data = config.model_dump()
     data["run"] = {k: v for k, v in data["run"].items() if k not in CHANGEABLE}
+    data["judge"] = {"seconds": config.judge.seconds}  # the rest is about the machine
     return data
 
 
@@ -110,6 +112,20 @@ def train(
         with RunLock(folder.path):  # a run that another process holds is refused at once
             pass
     plan = plan_of(config, task)
+    with open_judge(plan.task.verifier, judge_options(config)) as judge:
+        return _train(plan, judge, folder, clock, view, argv)
+
+
+def _train(
+    plan: Plan,
+    judge: Judge,
+    folder: RunFolder,
+    clock: Clock,
+    view: View | None,
+    argv: Sequence[str],
+) -> Result:
+    """The judge's processes get ready while torch and the policy are loaded."""
+    config = plan.config
     prepare_environment()
     objective = objective_of(config)  # from here on torch is there
     from evenodds.learner import prepare_process
@@ -126,7 +142,7 @@ def train(
     probe(sampler)
     require_space(folder.path, _needed_bytes(policy))
     with Interrupts() as interrupts, RunLock(folder.path):
-        session = Session(plan, policy, sampler, objective, folder, shown, clock, interrupts)
+        session = Session(plan, policy, sampler, judge, objective, folder, shown, clock, interrupts)
         try:
             return _run(session, argv)
         finally:

@@ -27,7 +27,7 @@ def main(arguments: list[str]) -> int:
     parser = Parser("eval", usage, about, EPILOG)
     parser.add_argument("policy", help="'abacus', a model folder, a hub name, or a run")
     parser.add_argument("--json", action="store_true", help="print the whole record as JSON")
-    add_settings(parser, ("policy",), ("policy", "task", "sampling", "evaluation"))
+    add_settings(parser, ("policy",), ("policy", "task", "sampling", "judge", "evaluation"))
     found = parser.parse(arguments)
     evaluation, what = _measure(found.policy, given(found))
     require_judged(evaluation)
@@ -46,16 +46,16 @@ def _measure(name: str, over: dict[str, Any]) -> tuple[Evaluation, str]:
 
     opened = open_policy(name, over)
     from evenodds.evaluation import evaluate
-    from evenodds.judge import InlineJudge
+    from evenodds.judge import open_judge
     from evenodds.report.terminal import make_view
-    from evenodds.run.build import evaluation_settings
+    from evenodds.run.build import evaluation_settings, judge_options
 
     view = make_view(sys.stderr)
     opened.sampler.progress = lambda done, total: view.phase(f"evaluating {name}", done, total)
     settings = evaluation_settings(opened.config, opened.task)
     try:
-        judge = InlineJudge(opened.task.verifier)
-        found = evaluate(name, opened.sampler, judge, opened.task, settings)
+        with open_judge(opened.task.verifier, judge_options(opened.config)) as judge:
+            found = evaluate(name, opened.sampler, judge, opened.task, settings)
     finally:
         view.close()
     return found, head(name, opened.config, opened.task, settings)

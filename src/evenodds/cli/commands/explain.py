@@ -39,6 +39,7 @@ SECTIONS = (  # those that change what is shown come first; the others are there
     "curriculum",
     "policy",
     "task",
+    "judge",
     "evaluation",
     "run",
 )

@@ -18,7 +18,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--level", type=int, help="level of the problems, from 0 (default: all)")
     parser.add_argument("--count", type=int, default=4, help="problems (default: 4)")
     parser.add_argument("--answers", type=int, default=4, help="answers to each (default: 4)")
-    add_settings(parser, ("policy",), ("policy", "task", "sampling"))
+    add_settings(parser, ("policy",), ("policy", "task", "sampling", "judge"))
     found = parser.parse(arguments)
     for flag, value in (("count", found.count), ("answers", found.answers)):
         if not 1 <= value <= MOST:
@@ -31,8 +31,8 @@ def main(arguments: list[str]) -> int:
     import numpy as np
 
     from evenodds.evaluation import answer_all
-    from evenodds.judge import InlineJudge
-    from evenodds.run.build import limits_of
+    from evenodds.judge import open_judge
+    from evenodds.run.build import judge_options, limits_of
 
     top = len(opened.task.levels)
     if found.level is not None and not 0 <= found.level < top:
@@ -40,10 +40,11 @@ def main(arguments: list[str]) -> int:
     rng = np.random.default_rng(opened.config.run.seed)
     levels = [found.level if found.level is not None else i % top for i in range(found.count)]
     problems = [opened.task.generate(level, rng) for level in levels]
-    judge = InlineJudge(opened.task.verifier)
     limits = limits_of(opened.config, opened.task)
     seed = opened.config.run.seed
-    for group in answer_all(problems, opened.sampler, judge, found.answers, limits, seed):
+    with open_judge(opened.task.verifier, judge_options(opened.config)) as judge:
+        groups = answer_all(problems, opened.sampler, judge, found.answers, limits, seed)
+    for group in groups:
         for rollout, verdict in zip(group.rollouts, group.verdicts, strict=True):
             line = {
                 "problem": group.problem.key,
@@ -54,6 +55,7 @@ def main(arguments: list[str]) -> int:
                 "status": str(verdict.status),
                 "score": verdict.score,
                 "extracted": verdict.extracted,
+                "note": verdict.note,
                 "stop": str(rollout.stop),
                 "tokens": int(rollout.ids.size),
             }
