@@ -13,7 +13,7 @@ import pytest
 from evenodds.domain import Completion, Problem, Status, Verdict
 from evenodds.errors import UsageError
 from evenodds.tasks import make_task, problems_task
-from evenodds.tasks.data import reduced
+from evenodds.tasks.presets import reduced
 from evenodds.tasks.split import wanted
 from evenodds.tasks.task import TaskOptions
 

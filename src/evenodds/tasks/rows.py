@@ -1,109 +1,129 @@
-"""The rows of a JSONL or parquet file, and which of its columns are the prompt and the answer."""
+"""The rows of a file of data: JSON lines (also zipped), a JSON list, or parquet."""
 
 from __future__ import annotations
 
+import gzip
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
-from evenodds.errors import UsageError, nearest
-from evenodds.tasks.task import TaskOptions
-
-PROMPT_COLUMNS = ("prompt", "question", "problem")
-ANSWER_COLUMNS = ("answer", "solution", "gold")
-LEVEL_COLUMNS = ("level", "difficulty")
+from evenodds.errors import UsageError
 
 Row = Mapping[str, object]
+Table = list[tuple[str, Row]]
+"""Rows, each with its place such as `problems.jsonl line 3`."""
+
+ENDINGS = (".jsonl", ".jsonl.gz", ".json", ".parquet")
+MAX_BYTES = 4 << 30
+"""A zipped file that opens to more is refused: it would fill the memory."""
 
 
-@dataclass(frozen=True)
-class Columns:
-    """The names of the columns that make a problem; no level where the file has none."""
+def read_file(path: Path) -> Table:
+    """The rows of a file. Raises `UsageError` in one line for whatever cannot be read, or is empty.
 
-    prompt: str
-    answer: str
-    level: str | None
-
-
-def read_rows(path: Path, options: TaskOptions) -> tuple[Columns, list[tuple[str, Row]]]:
-    """The columns of a JSONL or parquet file, and its rows, each with its place such as `line 3`.
-
-    Of a parquet file only the columns that are needed are read. Raises `UsageError` in one line
-    for whatever cannot be read, an empty file and a missing column.
+    Columns of a parquet file whose type has no place in JSON, such as times or bytes, are left out.
     """
     if path.suffix.lower() in (".csv", ".tsv"):
         raise UsageError(f"JSONL or parquet is read, not CSV. Got {path}. Write it as JSONL.")
     if not path.is_file():
         raise UsageError(f"the data file {path} does not exist. Check the path.")
-    columns, rows = (_parquet if path.suffix == ".parquet" else _jsonl)(path, options)
-    if columns is None or not rows:
+    if path.suffix == ".parquet":
+        rows = _parquet(path)
+    else:
+        rows = _array(path) if path.suffix == ".json" else _lines(path)
+    if not rows:
         raise UsageError(f"the data file {path} is empty. Give at least 2 problems.")
-    return columns, rows
+    return rows
 
 
-Table = tuple[Columns | None, list[tuple[str, Row]]]
-
-
-def _parquet(path: Path, options: TaskOptions) -> Table:
+def _parquet(path: Path) -> Table:
     import pyarrow.parquet as parquet  # heavy, so imported on use
 
     try:
-        columns = _columns(path, [*parquet.read_schema(path).names], options)
-        wanted = {columns.prompt, columns.answer, *([columns.level] if columns.level else [])}
-        rows = cast(list[Row], parquet.read_table(path, columns=sorted(wanted)).to_pylist())
-    except UsageError:
-        raise
+        wanted = [
+            field.name for field in cast(Any, parquet.read_schema(path)) if _plain(field.type)
+        ]
+        rows = cast(list[Row], parquet.read_table(path, columns=wanted).to_pylist())
     except Exception as error:  # pyarrow raises many kinds for a damaged file
         what = " ".join(str(error).split())[:200]
         raise UsageError(f"{path} is no parquet file. Got {what}. Write it again.") from error
-    return columns, [(f"row {at}", row) for at, row in enumerate(rows, 1)]
+    return [(f"{path} row {at}", row) for at, row in enumerate(rows, 1)]
 
 
-def _jsonl(path: Path, options: TaskOptions) -> Table:
+def _plain(kind: Any) -> bool:
+    """Whether JSON has a place for values of an arrow type."""
+    from pyarrow import types
+
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        return _plain(kind.value_type)
+    if types.is_struct(kind):
+        return all(_plain(field.type) for field in kind)
+    if types.is_dictionary(kind):
+        return _plain(kind.value_type)
+    tests = (
+        types.is_integer,
+        types.is_floating,
+        types.is_boolean,
+        types.is_string,
+        types.is_large_string,
+        types.is_null,
+        types.is_decimal,
+    )
+    return any(test(kind) for test in tests)
+
+
+def _text(path: Path) -> str:
     try:
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
+        if path.suffix != ".gz":
+            return path.read_text(encoding="utf-8-sig")
+        with gzip.open(path) as file:
+            data = file.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
+            raise UsageError(f"{path} opens to more than {MAX_BYTES >> 30} GiB. Split it.")
+        return data.decode("utf-8-sig")
+    except (OSError, EOFError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read as UTF-8 text. Got {error}.") from error
-    rows = [
-        (f"line {at}", _json_row(path, at, line))
+
+
+def _lines(path: Path) -> Table:
+    lines = _text(path).split("\n")
+    return [
+        (f"{path} line {at}", _object(f"{path} line {at}", line))
         for at, line in enumerate(lines, 1)
         if line.strip()
     ]
-    return _columns(path, [*rows[0][1]], options) if rows else None, rows
 
 
-def _json_row(path: Path, at: int, line: str) -> Row:
+def _array(path: Path) -> Table:
+    rows = _json(str(path), _text(path))
+    if not isinstance(rows, list):
+        raise UsageError(
+            f"{path} is no JSON list. Got a {type(rows).__name__}. Write [row, …], or JSON lines."
+        )
+    return [
+        (f"{path} row {at}", _row(f"{path} row {at}", row))
+        for at, row in enumerate(cast(list[object], rows), 1)
+    ]
+
+
+def _object(place: str, line: str) -> Row:
+    return _row(place, _json(place, line))
+
+
+def _json(place: str, text: str) -> object:
     try:
-        row = json.loads(line)
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
         is_json = isinstance(error, ValueError) and not isinstance(error, json.JSONDecodeError)
         what = "holds a number of too many digits: write it as a text" if is_json else "is no JSON"
-        raise UsageError(f"{path} line {at} {what}. Got {line.strip()[:60]!r}.") from error
+        raise UsageError(f"{place} {what}. Got {text.strip()[:60]!r}.") from error
+
+
+def _row(place: str, row: object) -> Row:
     if not isinstance(row, dict):
         raise UsageError(
-            f"{path} line {at} is no JSON object. Got a {type(row).__name__}. "
+            f"{place} is no JSON object. Got a {type(row).__name__}. "
             'Write {"prompt": …, "answer": …}.'
         )
     return cast(Row, row)
-
-
-def _columns(path: Path, names: Sequence[str], options: TaskOptions) -> Columns:
-    level = next((name for name in LEVEL_COLUMNS if name in names), None)
-    if options.level_column:
-        level = _column(path, names, (options.level_column,), "level")
-    prompts = (options.prompt_column,) if options.prompt_column else PROMPT_COLUMNS
-    answers = (options.answer_column,) if options.answer_column else ANSWER_COLUMNS
-    return Columns(
-        _column(path, names, prompts, "prompt"), _column(path, names, answers, "answer"), level
-    )
-
-
-def _column(path: Path, names: Sequence[str], wanted: Sequence[str], role: str) -> str:
-    found = next((name for name in wanted if name in names), None)
-    if found is not None:
-        return found
-    word = wanted[0]
-    hint = nearest(word, names) if names else "It has no columns."
-    raise UsageError(f"{path} has no {role} column {word!r}. {hint} Name it with --task.{role}.")

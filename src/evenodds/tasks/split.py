@@ -76,3 +76,17 @@ def _ranked(group: Sequence[Problem], seed: int) -> list[str]:
 
 def _rank(prompt: str, seed: int) -> bytes:
     return sha256(f"{seed}\n{prompt}".encode("utf-8", "surrogatepass")).digest()
+
+
+def given_sides(
+    training: Sequence[Problem], held: Sequence[Problem], levels: int, options: TaskOptions
+) -> tuple[Sides, ...]:
+    """Both sides of each level where the held-out one was given apart, capped by rank."""
+    sides: list[Sides] = []
+    for level in range(levels):
+        group = [p for p in held if p.level == level]
+        first = {as_text(p.prompt): p for p in reversed(group)}
+        kept = [first[prompt] for prompt in _ranked(group, options.seed)]
+        learn = tuple(p for p in training if p.level == level)
+        sides.append((learn, tuple(kept[: options.held_out])))
+    return tuple(sides)

@@ -62,11 +62,17 @@ class TaskOptions:
     shots: worked examples in a `few_shot` prompt.
     held_out: problems kept for evaluation, at most, for every level; 10,000 at most.
     seed: the seed of the split and of the examples; not the seed of a run.
-    data: a JSONL or parquet file of prompts and answers, for the task `data`.
+    data: a file of prompts and answers (JSONL, also zipped, a JSON list, or parquet), or
+    `hf:owner/name` on the hub, for `data` and for the presets that read it.
+    held_out_data, held_out_split: another file or split, whose problems are the held-out side.
+    subset, data_split: of a data set of the hub.
     verifier: the name of the verifier, where the task's own is not wanted.
     policy: entries of the verifier's policy table in place of its defaults.
     prompt_column, answer_column, level_column: names in the data file, where they are not found
     by themselves.
+    columns: other columns of the data that problems carry; all where it is None.
+    drop_contradictory, drop_unreadable: leave out prompts with several answers, and golds that the
+    verifier cannot read, instead of refusing the data.
     held_out_share: the share of a data file that is held out, before `held_out` caps it.
     """
 
@@ -81,6 +87,13 @@ class TaskOptions:
     answer_column: str | None = None
     level_column: str | None = None
     held_out_share: float = 0.1
+    held_out_data: str | None = None
+    subset: str | None = None
+    data_split: str = "train"
+    held_out_split: str | None = None
+    columns: tuple[str, ...] | None = None
+    drop_contradictory: bool = False
+    drop_unreadable: bool = False
 
     def __post_init__(self) -> None:
         if self.style not in STYLES:

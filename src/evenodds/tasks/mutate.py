@@ -1,0 +1,103 @@
+"""Wrong answers that are made from a right one: what a verifier must not pay."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any, cast
+
+from evenodds.domain import Problem
+
+_NUMBER = re.compile(r"[0-9]{1,300}")
+
+
+NO_ANSWERS = frozenset({"regex", "instructions", "json", "lean", "composite", "code"})
+"""Kinds whose gold is a rule that answers have to keep: no right answer follows from it."""
+
+
+def right_answer(kind: str, gold: str) -> str | None:
+    """A completion that is right by a gold of that kind; None where none follows from it."""
+    if kind in NO_ANSWERS:
+        return None
+    return gold
+
+
+def wrong_answers(kind: str, problem: Problem, right: str) -> tuple[str, ...]:
+    """Completions that are wrong though they look like the right one; empty where none is known.
+
+    kind: the name of the verifier's kind. right: a right completion. At least one of the answers
+    must not be paid: now and then one of them says the same in other words, as 0/6 does for 0/5.
+    """
+    return MAKERS.get(kind, _none)(problem, right)
+
+
+def _none(problem: Problem, right: str) -> tuple[str, ...]:
+    return ()
+
+
+def _next_number(problem: Problem, right: str) -> tuple[str, ...]:
+    """The last number and the first one, each one more than it was; else something added."""
+    places = [*_NUMBER.finditer(right)]
+    if not places:
+        return (f"{right}+1",)
+    made = (_with_next(right, place) for place in dict.fromkeys((places[-1], places[0])))
+    return tuple(dict.fromkeys(made))
+
+
+def _with_next(text: str, place: re.Match[str]) -> str:
+    return f"{text[: place.start()]}{int(place.group()) + 1}{text[place.end() :]}"
+
+
+def _other_letter(problem: Problem, right: str) -> tuple[str, ...]:
+    """Another sign in place of the first letter or digit, and one sign too many."""
+    at = next((at for at, sign in enumerate(right) if sign.isalnum()), 0)
+    sign = "x" if right[at : at + 1] != "x" else "y"
+    return (f"{right[:at]}{sign}{right[at + 1 :]}", f"{right}x")
+
+
+def _other_choice(problem: Problem, right: str) -> tuple[str, ...]:
+    """Another letter of A to D, written as the right one is."""
+    found = re.match(r"\s{0,9}\(?([A-J])\b", right)
+    if found is None:
+        return _other_letter(problem, right)
+    at = found.start(1)
+    return tuple(f"{right[:at]}{other}{right[at + 1 :]}" for other in "ABCD" if other != found[1])
+
+
+def _other_value(problem: Problem, right: str) -> tuple[str, ...]:
+    """A JSON text with one of its values changed."""
+    try:
+        found: Any = json.loads(right)
+    except (ValueError, RecursionError):
+        return ()
+    return (json.dumps(_changed(found)),)
+
+
+def _changed(value: Any) -> Any:
+    """The value with its first inner value changed."""
+    if isinstance(value, dict) and value:
+        rows = cast(dict[str, Any], value)
+        first = next(iter(rows))
+        return {**rows, first: _changed(rows[first])}
+    if isinstance(value, list) and value:
+        items = cast(list[Any], value)
+        return [_changed(items[0]), *items[1:]]
+    if isinstance(value, bool) or value is None:
+        return not value
+    return f"{value}x" if isinstance(value, str) else ["changed"]
+
+
+def _no_code(problem: Problem, right: str) -> tuple[str, ...]:
+    return ("```python\npass\n```", "```python\nraise SystemExit(0)\n```")
+
+
+MAKERS: dict[str, Callable[[Problem, str], tuple[str, ...]]] = {
+    "number": _next_number,
+    "math": _next_number,
+    "expression": _next_number,
+    "text": _other_letter,
+    "choice": _other_choice,
+    "json": _other_value,
+    "code": _no_code,
+}
