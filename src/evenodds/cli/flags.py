@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn, get_args, get_origin
+from typing import Any, NoReturn, cast, get_args, get_origin
 
 from evenodds.errors import UsageError, nearest
 from evenodds.run.config import Config, Data, fields, make_config, merge, read_toml
@@ -58,15 +59,17 @@ class Parser(argparse.ArgumentParser):
 
 
 def _shown(default: Any) -> str:
-    return "" if default is None else f" (default: {default})"
+    return "" if default is None or default == {} else f" (default: {default})"
 
 
 def _metavar(annotation: Any) -> str:
     if choices := choices_of(annotation):
         return "|".join(choices)
+    if get_origin(annotation) is dict:
+        return "KEY=VALUE"
     names = [kind for kind in get_args(annotation) if kind is not type(None)]
     if names and get_origin(names[0]) is tuple:
-        return "0,1,2"
+        return "0,1,2" if int in get_args(names[0]) else "A,B"
     kind = names[0] if names and annotation not in (str, int, float, bool) else annotation
     return getattr(kind, "__name__", "VALUE").upper()
 
@@ -76,6 +79,8 @@ def _add(group: Any, flag: str, dotted: str, info: Any) -> None:
     group.add_argument(
         f"--{flag}",
         dest=dotted,
+        # entries of a table come one a flag
+        action="append" if get_origin(info.annotation) is dict else "store",
         metavar=_metavar(info.annotation),
         default=None,
         help=f"{info.description}{_shown(info.default)}".replace("%", "%%"),
@@ -110,13 +115,26 @@ def add_settings(
 SAYS_NONE = ("objective.kl_in", "objective.correction")  # there "none" is a choice of its own
 
 
-def _parsed(dotted: str, text: str) -> Any:
+def _parsed(dotted: str, text: Any) -> Any:
+    if isinstance(text, list):
+        return dict(_entry(dotted, part) for part in cast(list[str], text))
     is_unset = text.lower() in ("none", "null") and dotted not in SAYS_NONE
     if is_unset and fields()[dotted].default is None:
         return None
-    if dotted.endswith(".levels"):
+    if dotted.endswith((".levels", ".columns")):
         return [part.strip() for part in text.split(",")]
     return text
+
+
+def _entry(dotted: str, text: str) -> tuple[str, Any]:
+    """`key=value`, where the value is as JSON writes it, or else a text."""
+    key, sign, value = text.partition("=")
+    if not sign or not key.strip():
+        raise UsageError(f"--{dotted} takes KEY=VALUE. Got {text[:60]!r}. Write percent=ratio.")
+    try:
+        return key.strip(), json.loads(value)
+    except ValueError:
+        return key.strip(), value
 
 
 def given(found: argparse.Namespace) -> dict[str, Any]:
@@ -129,7 +147,7 @@ def given(found: argparse.Namespace) -> dict[str, Any]:
 
 
 OWN = {  # settings that may name a file, by section
-    "task": ("data", "verifier"),
+    "task": ("name", "data", "held_out_data", "verifier"),
     "objective": ("recipe", "credit", "ratio", "surrogate", "reduce", "correction"),
 }
 
@@ -148,7 +166,9 @@ def relative_to(base: Path, data: Data) -> Data:
 def _beside(base: Path, value: Any) -> Any:
     """`file.py:name` or `file.jsonl` as seen from the folder that it stands in."""
     file = str(value).split(":")[0]
-    if not isinstance(value, str) or not file.endswith((".py", ".jsonl", ".parquet")):
+    if not isinstance(value, str) or not file.endswith(
+        (".py", ".jsonl", ".jsonl.gz", ".json", ".parquet")
+    ):
         return value
     here = base / file
     return value if Path(file).is_absolute() or not here.exists() else f"{here}{value[len(file) :]}"
