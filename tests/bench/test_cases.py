@@ -6,7 +6,7 @@ import pytest
 
 from evenodds.bench.case import CATEGORIES, asked
 from evenodds.bench.mutate import changed_digit, mutated, others
-from evenodds.bench.suite import SUITES, SLOW, own, quick
+from evenodds.bench.suite import SLOW, SUITES, own, quick
 
 
 @pytest.mark.parametrize("kind", sorted(SUITES))

@@ -20,6 +20,7 @@ COMMANDS: dict[str, str] = {
     "sample": "generate and judge, without learning",
     "eval": "measure a policy or a run on held-out problems",
     "check": "try a verifier or a task before it may pay a reward",
+    "grade": "judge a file of answers",
     "chat": "talk to a policy",
     "report": "write a run's report again",
     "export": "a run's model as a plain folder, adapter merged",

@@ -1,0 +1,105 @@
+"""The rows of a JSONL or parquet file one after another, and a first look over all of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from evenodds.errors import UsageError
+
+BATCH = 256  # rows of a parquet file in memory
+MOST_DIGITS = 4_000
+"""A whole number of more digits is kept as text: Python refuses to read and to write it."""
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """A row that is none, and why."""
+
+    why: str
+
+
+Found = tuple[int, dict[str, Any] | Unreadable]
+
+
+@dataclass
+class Survey:
+    """What a first look found: rows that can be read, their columns, and those that cannot."""
+
+    rows: int = 0
+    columns: dict[str, None] = field(default_factory=dict[str, None])
+    bad: int = 0
+    first: tuple[int, str] | None = None
+
+
+def survey(path: Path) -> Survey:
+    """Look over all rows. Raises `UsageError` for a file that cannot be read, or is empty."""
+    found = Survey()
+    for number, row in rows_of(path):
+        if isinstance(row, Unreadable):
+            found.bad += 1
+            found.first = found.first or (number, row.why)
+        else:
+            found.rows += 1
+            found.columns |= dict.fromkeys(row)
+    if not found.rows and not found.bad:
+        raise UsageError(f"the file {path} is empty. Give it rows with an answer and a gold.")
+    return found
+
+
+def rows_of(path: Path) -> Iterator[Found]:
+    """Each row with its number: of the line in a JSONL file, from 1 in a parquet file."""
+    if path.suffix.lower() in (".csv", ".tsv"):
+        raise UsageError(f"JSONL or parquet is read, not CSV. Got {path}. Write it as JSONL.")
+    if not path.is_file():
+        raise UsageError(f"the file {path} does not exist. Check the path.")
+    return _parquet(path) if path.suffix == ".parquet" else _jsonl(path)
+
+
+def _jsonl(path: Path) -> Iterator[Found]:
+    try:
+        with open(path, "rb") as file:
+            for number, line in enumerate(file, 1):
+                if number == 1:
+                    line = line.removeprefix(b"\xef\xbb\xbf")
+                if line.strip():
+                    yield number, _parsed(line)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read. Got {error.strerror}. Check it.") from error
+
+
+def _parsed(line: bytes) -> dict[str, Any] | Unreadable:
+    """The object in a line. Bytes that are no UTF-8 become U+FFFD: they may stand in an answer."""
+    try:
+        row = json.loads(line.decode("utf-8", "replace"), parse_int=_whole)
+    except RecursionError:
+        return Unreadable("it is nested too deeply")
+    except ValueError:
+        return Unreadable("it is no JSON")
+    if not isinstance(row, dict):
+        return Unreadable(f"it is no JSON object but a {type(row).__name__}")
+    return cast(dict[str, Any], row)
+
+
+def _whole(digits: str) -> int | str:
+    return int(digits) if len(digits) <= MOST_DIGITS else digits
+
+
+def _parquet(path: Path) -> Iterator[Found]:
+    import pyarrow.parquet as parquet  # heavy, so imported on use
+
+    number = 0
+    try:
+        with parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=BATCH):
+                for row in cast(list[dict[str, Any]], batch.to_pylist()):
+                    number += 1
+                    yield number, row
+    except UsageError:
+        raise
+    except Exception as error:  # pyarrow raises many kinds for a damaged file
+        what = " ".join(str(error).split())[:200]
+        raise UsageError(f"{path} is no parquet file. Got {what}. Write it again.") from error
