@@ -11,6 +11,7 @@ from evenodds.errors import unknown
 from evenodds.tasks.arithmetic import Arithmetic, is_held_out
 from evenodds.tasks.chains import CHAINED
 from evenodds.tasks.check import check_gold
+from evenodds.tasks.countdown import Countdown
 from evenodds.tasks.data import problems_task
 from evenodds.tasks.files import file_task
 from evenodds.tasks.hub import is_hub
@@ -24,6 +25,7 @@ from evenodds.tasks.task import STYLES, Task, TaskOptions
 LADDERS = (MULTIPLICATION, ADDITION, SUBTRACTION, DIVISION, MODULAR, CHAINED)
 TASKS: dict[str, Callable[[TaskOptions], Task]] = {
     **{operation.name: partial(Arithmetic, operation) for operation in LADDERS},
+    "countdown": Countdown,
     "reverse": Reverse,
     **{name: partial(file_task, preset=preset) for name, preset in PRESETS.items()},
 }

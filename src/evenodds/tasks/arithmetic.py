@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
@@ -13,6 +15,8 @@ from evenodds.tasks.operations import MULTIPLICATION, Level, Operation, Question
 from evenodds.tasks.prompting import example_lines, stop_strings, user_message
 from evenodds.tasks.task import TaskOptions
 from evenodds.verifiers import Verifier, find_verifier
+
+T = TypeVar("T")
 
 EXAMPLE_LEVELS = 3
 """Worked examples are spread over this many of the lowest levels."""
@@ -155,12 +159,24 @@ def split_level(
             question = operation.draw(level, rng)
             chosen.setdefault(question.key, question)
         return tuple(chosen.values()), level.total
-    for _ in range(8 * options.held_out):
-        question = operation.draw(level, rng)
-        chosen.setdefault(question.key, question)
-        if len(chosen) == 4 * options.held_out:
+    return drawn_split(lambda: operation.draw(level, rng), lambda q: q.key, options.held_out)
+
+
+def drawn_split(
+    draw: Callable[[], T], key: Callable[[T], str], held_out: int
+) -> tuple[tuple[T, ...], int]:
+    """What is held out of something that nobody has counted, and how many were counted.
+
+    So many are drawn that a quarter of those that were seen is enough, or as many as are likely to
+    show nearly all of a small set.
+    """
+    seen: dict[str, T] = {}
+    for _ in range(8 * held_out):
+        one = draw()
+        seen.setdefault(key(one), one)
+        if len(seen) == 4 * held_out:
             break
-    return tuple(chosen.values())[: len(chosen) // 4], len(chosen)
+    return tuple(seen.values())[: len(seen) // 4], len(seen)
 
 
 def bundled_model_note(operation: Operation, options: TaskOptions) -> str:

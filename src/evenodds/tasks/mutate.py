@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from evenodds.domain import Problem
+from evenodds.tasks.countdown import find_expression
+from evenodds.verifiers.expression import read_gold
 
 _NUMBER = re.compile(r"[0-9]{1,300}")
 
@@ -18,9 +20,28 @@ NO_ANSWERS = frozenset({"regex", "instructions", "json", "lean", "composite", "c
 
 def right_answer(kind: str, gold: str) -> str | None:
     """A completion that is right by a gold of that kind; None where none follows from it."""
-    if kind in NO_ANSWERS:
+    if kind in FOLLOWS:
+        return FOLLOWS[kind](gold)
+    return None if kind in NO_ANSWERS else gold
+
+
+def _expression(gold: str) -> str | None:
+    """An expression for a gold of numbers and a target; None where a short search finds none."""
+    puzzle = read_gold(gold, {})
+    if isinstance(puzzle, str) or len(puzzle.numbers) > 4:
         return None
-    return gold
+    return find_expression(puzzle.numbers, int(puzzle.target))
+
+
+def _query(gold: str) -> str | None:
+    """The query that a gold of the kind `sql` names."""
+    try:
+        return str(json.loads(gold)["query"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+FOLLOWS: dict[str, Callable[[str], str | None]] = {"expression": _expression, "sql": _query}
 
 
 def wrong_answers(kind: str, problem: Problem, right: str) -> tuple[str, ...]:
