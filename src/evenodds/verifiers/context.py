@@ -9,7 +9,7 @@ from evenodds.verifiers.extract import Mark
 _NOT = re.compile(
     r"(?:\b(?:not|never|cannot|neither|nor|nicht|pas)|n['’]t|≠|\\neq?)"
     r"(?:[ \t:=*$]|\\[(\[]|\b(?:be|been|equal|equals|to|the|a|an|number|value|exactly|simply|just"
-    r"|necessarily|actually|really|final|correct|right|answer|is|true|that|think|believe|say)\b){0,10}\Z",
+    r"|necessarily|actually|really|final|correct|right|answer|is|true|that|think|believe|say)\b){0,24}\Z",
     re.IGNORECASE,
 )
 _WRONG_ANSWER = re.compile(
