@@ -6,7 +6,18 @@ from collections.abc import Mapping
 from typing import cast
 
 from evenodds.errors import UsageError, unknown
-from evenodds.verifiers import choice, instructions, number, sql, text
+from evenodds.verifiers import (
+    choice,
+    code,
+    expression,
+    instructions,
+    json_answer,
+    lean,
+    number,
+    regex,
+    sql,
+    text,
+)
 from evenodds.verifiers.function import (
     OwnFunction,
     Verifier,
@@ -17,7 +28,19 @@ from evenodds.verifiers.function import (
 from evenodds.verifiers.kind import Kind, RegisteredVerifier
 
 KINDS: dict[str, Kind] = {
-    module.KIND.name: module.KIND for module in (number, choice, text, instructions, sql)
+    module.KIND.name: module.KIND
+    for module in (
+        number,
+        code,
+        choice,
+        text,
+        instructions,
+        sql,
+        regex,
+        expression,
+        json_answer,
+        lean,
+    )
 }
 
 

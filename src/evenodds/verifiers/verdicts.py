@@ -125,7 +125,9 @@ def _against(text: str, mark: Mark) -> tuple[str, bool] | None:
         return "direction marks reorder its characters", False
     if mark.how in ("last line", "whole text"):
         return None
-    against = objection(text, mark)
+    # words behind a long answer explain it: numbers among them are no second answer
+    is_block = mark.how in ("fence", "last object")
+    against = objection(text[: mark.end] if is_block else text, mark)
     if against is None and _TAKEN_BACK.search(text[mark.end : mark.end + 2_000]):
         return "the answer is taken back by what follows", False
     return against
