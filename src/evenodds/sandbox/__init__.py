@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evenodds.sandbox.choose import available, open_sandbox
+from evenodds.sandbox.choose import available, open_sandbox, shared_sandbox
 from evenodds.sandbox.selftest import self_test
 from evenodds.sandbox.values import (
     Check,
@@ -23,4 +23,5 @@ __all__ = [
     "available",
     "open_sandbox",
     "self_test",
+    "shared_sandbox",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import sys
 from collections.abc import Callable
 from functools import lru_cache
@@ -29,6 +30,14 @@ def available() -> str | None:
     """Why untrusted programs cannot be contained here; None where they can. Asked once."""
     way = _tested()
     return way if isinstance(way, str) else None
+
+
+@lru_cache(maxsize=1)
+def shared_sandbox() -> Sandbox:
+    """The sandbox of this process, opened when it is first asked for and closed at its end."""
+    sandbox = open_sandbox()
+    atexit.register(sandbox.close)
+    return sandbox
 
 
 @lru_cache(maxsize=1)

@@ -133,7 +133,8 @@ def gather(
                 poll.unregister(fd)
                 del owners[fd]
             elif fd == streams[0][0].fd and len(numbers) > 1 and b"\n" in piece:
-                line.send({"renew": numbers[1]})
+                for number in numbers:
+                    line.send({"renew": number})
         if line.fileno() in ready:
             now.listen()
         if left <= 0 and not now.is_late:

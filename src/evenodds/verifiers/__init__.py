@@ -9,10 +9,12 @@ from evenodds.errors import UsageError, unknown
 from evenodds.verifiers import (
     choice,
     code,
+    composite,
     expression,
     instructions,
     json_answer,
     lean,
+    math,
     number,
     regex,
     sql,
@@ -31,6 +33,7 @@ KINDS: dict[str, Kind] = {
     module.KIND.name: module.KIND
     for module in (
         number,
+        math,
         code,
         choice,
         text,
@@ -40,6 +43,7 @@ KINDS: dict[str, Kind] = {
         expression,
         json_answer,
         lean,
+        composite,
     )
 }
 

@@ -1,0 +1,77 @@
+"""The `code` verifier: a Python program against unit tests, in the sandbox.
+
+Tests, expected results and the comparison are never in a process with the program.
+"""
+
+from __future__ import annotations
+
+from evenodds.domain import Completion, Problem, Status, Stop, Verdict
+from evenodds.sandbox import SandboxUnavailable, available, shared_sandbox
+from evenodds.verifiers.code import gold as golds
+from evenodds.verifiers.code.examine import Result, examine
+from evenodds.verifiers.code.policy import DEFAULT, LONGEST, Policy
+from evenodds.verifiers.code.printed import run_pairs
+from evenodds.verifiers.code.program import Missing, Program, find
+from evenodds.verifiers.kind import Kind
+
+MARGIN = 20.0
+"""Seconds beyond `LONGEST` that a judge waits: a sandbox may have to start."""
+
+
+def code(problem: Problem, completion: Completion, policy: Policy = DEFAULT) -> Verdict:
+    """Pays 1 for a program that passes all tests of the gold; by `partial`, the share it passes.
+
+    A program that is too slow, too large or crashes is wrong. Only a failure of the sandbox itself
+    is an error, and only tests that cannot be run make a gold unreadable.
+    """
+    try:
+        tests = golds.read(problem.answer)
+    except golds.Unreadable as error:
+        return Verdict(0.0, Status.GOLD_UNREADABLE, note=f"the gold: {error}"[:300])
+    program = find(completion, tests, policy)
+    if isinstance(program, Missing):
+        is_cut = completion.stop is Stop.BUDGET
+        return Verdict(0.0, Status.TRUNCATED if is_cut else program.status, note=program.note)
+    try:
+        sandbox = shared_sandbox()
+        if isinstance(tests, golds.Pairs):
+            result = run_pairs(sandbox, program.text, tests, policy)
+        else:
+            result = examine(sandbox, program.text, tests, problem.answer, policy)
+    except SandboxUnavailable as error:
+        return Verdict(0.0, Status.ERROR, note=str(error)[:300])
+    return _verdict(completion, program, result, policy)
+
+
+def _verdict(completion: Completion, program: Program, result: Result, policy: Policy) -> Verdict:
+    if result.failed:
+        status = Status.GOLD_UNREADABLE if result.is_gold else Status.ERROR
+        return Verdict(0.0, status, note=result.failed)
+    if result.is_no_program and not program.is_fenced:
+        return Verdict(0.0, Status.NO_ANSWER, note=f"{program.how} is no Python program")
+    share = result.passed / result.tests
+    status = Status.RIGHT if result.is_right else Status.WRONG
+    status = Status.TRUNCATED if completion.stop is Stop.BUDGET else status
+    note = f"{program.how}; {result.passed} of {result.tests} tests passed"
+    score = share if policy.partial else float(result.is_right)
+    return Verdict(
+        score,
+        status,
+        program.text.strip()[:200],
+        f"{note}; {result.note}" if result.note else note,
+        {"tests": share} if policy.partial else {},
+    )
+
+
+KIND = Kind(
+    name="code",
+    summary="a Python program against unit tests, run in the sandbox",
+    gold="JSON: inputs and outputs (with fn_name for calls), or test and entry_point (HumanEval), "
+    "or test_list (MBPP)",
+    judge=code,
+    policy=DEFAULT,
+    runs="worker",
+    limits={"characters_of_a_gold": golds.LONGEST, "seconds": LONGEST},
+    seconds=LONGEST + MARGIN,
+    unavailable=available,
+)

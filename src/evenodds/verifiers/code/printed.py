@@ -1,0 +1,81 @@
+"""Runs programs that read standard input and print, and compares what they printed."""
+
+from __future__ import annotations
+
+import math
+import time
+
+from evenodds.sandbox import Outcome, Sandbox
+from evenodds.verifiers.code.examine import NO_PYTHON, Result, limits_of
+from evenodds.verifiers.code.gold import Pairs
+from evenodds.verifiers.code.policy import Policy, spread
+
+
+def run_pairs(sandbox: Sandbox, program: str, tests: Pairs, policy: Policy) -> Result:
+    """Run a program once for each input. Expected outputs never leave this process."""
+    pairs = spread(tests.pairs, policy.max_tests)
+    passed, note, is_no_program = 0, "", False
+    deadline = time.monotonic() + policy.total_seconds
+    for given, expected in pairs:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            note = note or "the tests ran out of time (total_seconds)"
+            break
+        outcome = sandbox.run(program, stdin=_encoded(given), limits=limits_of(policy, left))
+        if outcome.status == "error":
+            return Result(0, len(pairs), failed=outcome.stderr.decode("utf-8", "replace")[:200])
+        why = failure(outcome, expected, policy.tolerance)
+        if why:
+            note, is_no_program = note or why, is_no_program or _is_syntax(outcome)
+            if not policy.partial or is_no_program:
+                break
+        passed += not why
+    return Result(passed, len(pairs), note, is_no_program=is_no_program)
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def failure(outcome: Outcome, expected: str, tolerance: float) -> str:
+    """Why a test is not passed; empty where it is."""
+    if outcome.status != "done":
+        last = outcome.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        words = {"timeout": "ran out of time", "output": "printed without end"}
+        return f"the program {words.get(outcome.status, outcome.status)} {last}".strip()[:200]
+    printed = outcome.stdout.decode("utf-8", "replace")
+    return "" if matches(printed, expected, tolerance) else "another output than expected"
+
+
+def _is_syntax(outcome: Outcome) -> bool:
+    last = outcome.stderr.rstrip().rpartition(b"\n")[2]
+    return last.decode("utf-8", "replace").startswith(NO_PYTHON)
+
+
+def matches(printed: str, expected: str, tolerance: float) -> bool:
+    """Equal line by line, with white space at the ends and its amount between words aside."""
+    mine, theirs = (_lines(text) for text in (printed, expected))
+    return len(mine) == len(theirs) and all(
+        len(a) == len(b) and all(_same(x, y, tolerance) for x, y in zip(a, b, strict=True))
+        for a, b in zip(mine, theirs, strict=True)
+    )
+
+
+def _lines(text: str) -> list[list[str]]:
+    lines = [line.split() for line in text.split("\n")]
+    while lines and not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def _same(word: str, right: str, tolerance: float) -> bool:
+    """Equal words, or numbers within the tolerance where the expected one is no whole number."""
+    if word == right:
+        return True
+    if "." not in right or len(word) > 400 or len(right) > 400 or not word.isascii():
+        return False
+    try:
+        mine, theirs = float(word), float(right)
+    except ValueError:
+        return False
+    return math.isfinite(mine) and abs(mine - theirs) <= tolerance * max(1.0, abs(theirs))

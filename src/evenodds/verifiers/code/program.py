@@ -1,0 +1,79 @@
+"""Finds the program in a completion."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from evenodds.domain import Completion, Status, Stop
+from evenodds.verifiers.code.gold import Check, Pairs, Tests, head_of
+from evenodds.verifiers.code.policy import Policy
+from evenodds.verifiers.fences import fences
+from evenodds.verifiers.reasoning import final_part
+
+LANGUAGES = ("python", "python3", "py", "py3", "python-repl")
+_OUTSIDE = re.compile(r"^(?=[^\s#)\]}])", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program as found. is_fenced: whether marks said that it is one, not prose."""
+
+    text: str
+    how: str
+    is_fenced: bool = True
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Why no program was found."""
+
+    status: Status
+    note: str
+
+
+def find(completion: Completion, tests: Tests, policy: Policy) -> Program | Missing:
+    """The program of a completion, with what its prompt began where the prompt began it.
+
+    Of several fenced blocks the last that defines the function asked for, else the last.
+    """
+    text = final_part(completion.text, completion.prompt_tail)
+    is_cut = completion.stop is Stop.BUDGET
+    if text is None:
+        return Missing(Status.NO_ANSWER, "the reasoning was never closed")
+    blocks = fences(text)
+    named = [mark for language, mark in blocks if language in LANGUAGES]
+    plain = [mark for language, mark in blocks if not language] if policy.fence == "any" else []
+    chosen = named or plain
+    if chosen:
+        block = next((m for m in reversed(chosen) if _defines(m.text, _name(tests))), chosen[-1])
+        if is_cut and not chosen[-1].is_closed:
+            return Missing(Status.TRUNCATED, "cut before the program was complete")
+        return Program(_whole(block.text, tests), "the last python fence")
+    if policy.fence == "python" or blocks:
+        return Missing(Status.NO_ANSWER, "no python fence was found")
+    if is_cut:
+        return Missing(Status.TRUNCATED, "cut before a fence was closed")
+    if not text.strip():
+        return Missing(Status.NO_ANSWER, "the answer is empty")
+    return Program(_whole(text, tests), "the whole answer", is_fenced=False)
+
+
+def _name(tests: Tests) -> str | None:
+    return None if isinstance(tests, Pairs) else tests.name
+
+
+def _defines(text: str, name: str | None) -> bool:
+    if name is None:
+        return False
+    return re.search(rf"^[ \t]*(?:async )?def {re.escape(name)}\b", text, re.MULTILINE) is not None
+
+
+def _whole(text: str, tests: Tests) -> str:
+    """The program behind the helpers of its prompt, or as the end of the function that it began."""
+    if not isinstance(tests, Check):
+        return text
+    if _defines(text, tests.name):
+        return f"{head_of(tests)}\n{text}"
+    end = _OUTSIDE.search(text)  # a continuation ends where the function does
+    return tests.prompt + (text[: end.start()] if end else text)
