@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Literal, cast
 
 from evenodds.domain import Completion, Problem, Status, Verdict
+from evenodds.errors import UsageError
 from evenodds.verifiers import reasoning
 from evenodds.verifiers.extract import Mark
 from evenodds.verifiers.kind import Kind
@@ -44,7 +45,7 @@ class Policy:
 
     def __post_init__(self) -> None:
         if not 0 < self.threshold <= 1:
-            raise ValueError("threshold is a share above 0 and up to 1")
+            raise UsageError(f"threshold is a share above 0 and up to 1. Got {self.threshold}.")
 
 
 DEFAULT = Policy()
