@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from evenodds.domain import Completion, Status
-from evenodds.tasks import STYLES, TASKS, Task, make_task
+from evenodds.domain import Completion, Problem, Status, Verdict
+from evenodds.judge import judge_rows
+from evenodds.tasks import STYLES, TASKS, Task, check_gold, make_task
+from evenodds.tasks.mutate import wrong_answers
+from evenodds.verifiers import RegisteredVerifier
 
 DRAWS = 2_000
 
@@ -24,32 +28,88 @@ def style(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+def _write(path: Path, rows: list[dict[str, object]]) -> str:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(path)
+
+
+FILES: dict[str, Callable[[int], dict[str, object]]] = {
+    "data": lambda n: {"prompt": f"{n}+1=", "answer": n + 1, "level": n % 3, "id": n},
+    "gsm8k": lambda n: {"question": f"{n} and one?", "answer": f"{n}+1\n#### {n + 1:,}"},
+    "math": lambda n: {
+        "problem": f"Solve $x^2 = {n * n}$ for $x > 0$.",
+        "solution": f"It is \\boxed{{{n}}} or \\boxed{{-{n}}}, so \\boxed{{{n}}}.",
+        "level": f"Level {n % 5 + 1}",
+    },
+    "humaneval": lambda n: {
+        "task_id": f"H/{n}",
+        "prompt": f'def f{n}(x):\n    """x plus {n}."""\n',
+        "entry_point": f"f{n}",
+        "canonical_solution": f"    return x + {n}\n",
+        "test": f"def check(candidate):\n    assert candidate(1) == {n + 1}\n",
+    },
+    "mbpp": lambda n: {
+        "prompt": f"Write a function that adds {n}.",
+        "code": f"def f(x):\n    return x + {n}",
+        "test_imports": [],
+        "test_list": [f"assert f(1) == {n + 1}", f"assert f(0) == {n}"],
+    },
+}
+SLOW = ("humaneval", "mbpp")
+"""Their verifier starts a program for each answer."""
+
+
 @pytest.fixture
 def task(name: str, style: str, tmp_path: Path) -> Task:
-    if name != "data":
+    if name not in FILES:
         return make_task(name, style=style)
-    file = tmp_path / "data.jsonl"
-    rows = [{"prompt": f"{n}+1=", "answer": n + 1, "level": n % 3} for n in range(120)]
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return make_task("data", style=style, data=str(file))
+    rows = [FILES[name](n) for n in range(1, 40 if name in SLOW else 120)]
+    return make_task(name, style=style, data=_write(tmp_path / "data.jsonl", rows))
 
 
-def test_the_gold_answer_is_right_at_every_level(task: Task) -> None:
+def some(name: str, problems: Sequence[Problem]) -> Sequence[Problem]:
+    return problems[:1] if name in SLOW else problems
+
+
+def answered(task: Task, pairs: Sequence[tuple[Problem, str]]) -> list[Verdict]:
+    """Verdicts by a judge that is fit for the kind; untrusted code runs in workers only."""
+    return [*judge_rows(task.verifier, [(p, Completion(said)) for p, said in pairs])]
+
+
+def test_the_gold_answer_is_right_at_every_level(task: Task, name: str) -> None:
     rng = np.random.default_rng(0)
     for level in range(len(task.levels)):
         problems = [task.generate(level, rng) for _ in range(20)]
-        for problem in [*problems, *task.held_out(level)]:
-            verdict = task.verifier(problem, Completion(task.solve(problem)))
-            assert (verdict.score, verdict.status) == (1.0, Status.RIGHT)
-            assert problem.answer == task.solve(problem)
+        asked = [*some(name, problems), *some(name, task.held_out(level))]
+        verdicts = answered(task, [(problem, task.solve(problem)) for problem in asked])
+        for problem, verdict in zip(asked, verdicts, strict=True):
+            assert (verdict.score, verdict.status) == (1.0, Status.RIGHT), (problem, verdict)
             assert (problem.level, problem.task) == (level, task.name)
 
 
-def test_a_mutated_gold_answer_is_wrong(task: Task) -> None:
+def test_a_mutated_gold_answer_is_not_paid(task: Task, name: str) -> None:
+    assert isinstance(task.verifier, RegisteredVerifier)
     for level in range(len(task.levels)):
-        for problem in task.held_out(level):
-            mutated = Completion(task.solve(problem) + "1")
-            assert task.verifier(problem, mutated).status is Status.WRONG
+        own = getattr(task, "wrong", None)
+        pairs = [
+            (p, said)
+            for p in some(name, task.held_out(level))
+            for said in (
+                own(p) if own else wrong_answers(task.verifier.kind.name, p, task.solve(p))
+            )
+        ]
+        assert len(pairs) >= len(some(name, task.held_out(level)))
+        for pair, verdict in zip(pairs, answered(task, pairs), strict=True):
+            assert verdict.score < 1.0, (pair, verdict)
+            assert verdict.status is not Status.RIGHT
+
+
+def test_the_check_at_load_passes(task: Task, name: str) -> None:
+    if name not in SLOW:
+        found = check_gold(task, judge_rows=judge_rows)
+        assert found.golds > 0
+        assert found.wrong >= found.golds
+        assert (found.unchecked, found.unreadable) == (0, 0)
 
 
 def test_the_same_seed_gives_the_same_problems(task: Task) -> None:
@@ -100,7 +160,8 @@ def test_examples_give_nothing_away(task: Task, style: str) -> None:
             assert isinstance(problem.prompt, str)
             *examples, asked = problem.prompt.split(separator)
             assert len(examples) == 4
-            assert f"{asked} {problem.answer}" not in examples
+            head = asked.removesuffix("Answer:").strip()
+            assert not any(example.startswith(head) for example in examples)
 
 
 def test_the_passport_counts_every_level_and_is_plain_data(task: Task) -> None:

@@ -17,13 +17,51 @@ SIGNS = "+-*"
 BINDS = {"+": 1, "-": 1, "*": 2}
 
 
-def grown(numbers: list[int], signs: str, rng: np.random.Generator) -> Tree:
-    """A random tree with these numbers at its ends, in order."""
-    if len(numbers) == 1:
-        return numbers[0]
-    cut = int(rng.integers(1, len(numbers)))
-    sign = signs[int(rng.integers(len(signs)))]
-    return sign, grown(numbers[:cut], signs, rng), grown(numbers[cut:], signs, rng)
+def grown(numbers: list[int], deep: int, signs: str, rng: np.random.Generator) -> Tree:
+    """A random tree over the numbers that is likely to need parentheses that deep.
+
+    There have to be `deep` + 2 numbers at least.
+    """
+    if deep == 0:
+        return flat(numbers, signs, rng)
+    if len(numbers) > deep + 2 and rng.integers(2):
+        return _chosen(signs, rng), numbers[0], grown(numbers[1:], deep, signs, rng)
+    cut = int(rng.integers(deep + 1, len(numbers)))
+    inner, outer = summed(numbers[:cut], deep - 1, signs, rng), flat(numbers[cut:], signs, rng)
+    shape = int(rng.integers(3))
+    if shape == 0:
+        return "-", outer, inner
+    return ("*", inner, outer) if shape == 1 else ("*", outer, inner)
+
+
+def summed(numbers: list[int], deep: int, signs: str, rng: np.random.Generator) -> Tree:
+    """Like `grown`, with + or - at its top, so that a product needs parentheses around it."""
+    if deep == 0:
+        cut = int(rng.integers(1, len(numbers)))
+        left, right = (flat(part, signs, rng) for part in (numbers[:cut], numbers[cut:]))
+        return _chosen("+-", rng), left, right
+    if len(numbers) > deep + 2 and rng.integers(2):
+        return _chosen("+-", rng), numbers[0], grown(numbers[1:], deep, signs, rng)
+    return "-", numbers[0], summed(numbers[1:], deep - 1, signs, rng)
+
+
+def flat(numbers: list[int], signs: str, rng: np.random.Generator) -> Tree:
+    """The numbers with random operators between them, products before sums, left to right."""
+    terms: list[tuple[str, Tree]] = [("+", numbers[0])]
+    for number in numbers[1:]:
+        sign = _chosen(signs, rng)
+        if sign == "*":
+            terms[-1] = (terms[-1][0], ("*", terms[-1][1], number))
+        else:
+            terms.append((sign, number))
+    tree = terms[0][1]
+    for sign, term in terms[1:]:
+        tree = (sign, tree, term)
+    return tree
+
+
+def _chosen(signs: str, rng: np.random.Generator) -> str:
+    return signs[int(rng.integers(len(signs)))]
 
 
 def value(tree: Tree) -> int:
@@ -82,7 +120,8 @@ def _draw(level: Level, rng: np.random.Generator) -> Question:
     """sizes: numbers, their digits, how many of `SIGNS` are used, how deep the parentheses go."""
     terms, digits, signs, deep = level.sizes
     while True:
-        tree = grown([whole(digits, rng) for _ in range(terms)], SIGNS[:signs], rng)
+        numbers = [whole(digits, rng) for _ in range(terms)]
+        tree = grown(numbers, deep, SIGNS[:signs], rng)
         text = written(tree)
         is_mixed = signs < len(SIGNS) or "*" in text
         if is_mixed and depth(text) == deep:

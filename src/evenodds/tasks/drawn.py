@@ -1,0 +1,152 @@
+"""Tasks whose problems are drawn whole: a question, its gold, a right answer and wrong ones."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+
+import numpy as np
+
+from evenodds.domain import Problem, Prompt
+from evenodds.tasks.arithmetic import drawn_split
+from evenodds.tasks.prompting import example_lines, user_message
+from evenodds.tasks.task import TaskOptions
+from evenodds.verifiers import Verifier, find_verifier
+
+EXAMPLE_LEVELS = 3
+"""Worked examples are spread over this many of the lowest levels."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One problem: what is asked, what the verifier reads, a right answer, and wrong ones."""
+
+    question: str
+    gold: str
+    solution: str
+    wrong: tuple[str, ...]
+
+    @cached_property
+    def key(self) -> str:
+        return sha256(self.question.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class DrawnTask:
+    """A task that draws its problems by level. Two with the same question are one problem.
+
+    name: also the first part of every key. kind: the verifier's kind. source: for the passport.
+    draw: a problem of a level. Answers hold no blank line, for one ends a `few_shot` answer.
+    """
+
+    name: str
+    levels: tuple[str, ...]
+    kind: str
+    source: str
+    draw: Callable[[int, np.random.Generator], Drawn]
+    options: TaskOptions
+
+    @property
+    def verifier_name(self) -> str:
+        return self.options.verifier or self.kind
+
+    @property
+    def verifier(self) -> Verifier:
+        return self._verifier
+
+    @property
+    def stop_strings(self) -> tuple[str, ...]:
+        return ("\n\n",) if self.options.style == "few_shot" else ()
+
+    def generate(self, level: int, rng: np.random.Generator) -> Problem:
+        while True:
+            drawn = self.draw(level, rng)
+            if drawn.key not in self._held_keys and drawn.key not in self._examples:
+                return self._problem(drawn, level)
+
+    def held_out(self, level: int) -> tuple[Problem, ...]:
+        return tuple(self._problem(drawn, level) for drawn in self._held[level][0])
+
+    def solve(self, problem: Problem) -> str:
+        return str(problem.columns["solution"])
+
+    def wrong(self, problem: Problem) -> tuple[str, ...]:
+        """Answers that look like the right one and are wrong, each in one way."""
+        found = problem.columns["wrong"]
+        return tuple(map(str, found)) if isinstance(found, tuple) else ()
+
+    def passport(self) -> dict[str, object]:
+        return {
+            "task": self.name,
+            "source": self.source,
+            "licence": "not applicable: made of word lists of evenodds",
+            "split": f"up to {self.options.held_out} distinct questions of each level, at most a "
+            f"quarter of those drawn, with split seed {self.options.seed}",
+            "verifier": self.verifier_name,
+            "levels": [self._count(level) for level in range(len(self.levels))],
+        }
+
+    def _count(self, level: int) -> dict[str, object]:
+        held, total = len(self._held[level][0]), self._held[level][1]
+        count: dict[str, object] = {
+            "level": self.levels[level],
+            "training": total - held,
+            "held_out": held,
+            "training_is": "at least this many: no more were drawn and counted",
+        }
+        if held < self.options.held_out:
+            count["note"] = f"too few: {total} questions drawn, of which a quarter is held out"
+        return count
+
+    @cached_property
+    def _held(self) -> tuple[tuple[tuple[Drawn, ...], int], ...]:
+        return tuple(self._split(level) for level in range(len(self.levels)))
+
+    def _split(self, level: int) -> tuple[tuple[Drawn, ...], int]:
+        rng = np.random.default_rng([self.options.seed, zlib.crc32(self.name.encode()), level])
+        return drawn_split(
+            lambda: self.draw(level, rng), lambda one: one.key, self.options.held_out
+        )
+
+    @cached_property
+    def _held_keys(self) -> frozenset[str]:
+        return frozenset(one.key for level in self._held for one in level[0])
+
+    @cached_property
+    def _examples(self) -> dict[str, Drawn]:
+        """The worked examples by key: never held out, and never asked in training."""
+        if self.options.style != "few_shot":
+            return {}
+        rng = np.random.default_rng([self.options.seed, zlib.crc32(b"examples")])
+        chosen: dict[str, Drawn] = {}
+        while len(chosen) < self.options.shots:
+            drawn = self.draw(len(chosen) % min(EXAMPLE_LEVELS, len(self.levels)), rng)
+            if drawn.key not in self._held_keys:
+                chosen[drawn.key] = drawn
+        return chosen
+
+    @cached_property
+    def _verifier(self) -> Verifier:
+        return find_verifier(self.verifier_name, self.options.policy)
+
+    @cached_property
+    def _preamble(self) -> str:
+        rows = [(_asked(one.question), one.solution) for one in self._examples.values()]
+        return example_lines(rows, separator="\n\n")
+
+    def _prompt(self, question: str) -> Prompt:
+        if self.options.style == "few_shot":
+            return self._preamble + _asked(question)
+        return user_message(question) if self.options.style == "chat" else question
+
+    def _problem(self, drawn: Drawn, level: int) -> Problem:
+        columns = {"solution": drawn.solution, "wrong": drawn.wrong}
+        key = f"{self.name}/{drawn.key}"
+        return Problem(key, self._prompt(drawn.question), drawn.gold, self.name, level, columns)
+
+
+def _asked(question: str) -> str:
+    return f"Question: {question}\nAnswer:"
