@@ -120,29 +120,37 @@ def _hash(text: str, start: int, limit: int) -> Mark:
 
 def phrases(text: str) -> list[Mark]:
     """The last `answer is` or `Answer:` with a value right behind it; a heading is none."""
-    found = list(_PHRASE.finditer(text))
-    if not found:
+    found = phrase_start(text)
+    if found is None:
         return []
-    last = found[-1]
-    filler = _FILLER.match(text, last.end())
-    start = filler.end() if filler else last.end()
+    first, start = found
     if not _VALUE_START.match(text, start):
-        return _money(text, last)
+        return money(text, first, start)
     cut = _PHRASE_END.search(text, start + 1)
     end = cut.start() if cut else len(text)
     # a full stop that ends a text may yet be a decimal point
     closed = len(text) - end > 1 or text.endswith("\n")
-    return [Mark(text[start:end], "'answer is'", last.start(), end, closed)]
+    return [Mark(text[start:end], "'answer is'", first, end, closed)]
 
 
-def _money(text: str, phrase: re.Match[str]) -> list[Mark]:
-    """The one sum of money in the line behind the phrase: `Answer: she pays 220 $ in 12 months`."""
-    line = text[phrase.end() : phrase.end() + 300].partition("\n")[0]
+def phrase_start(text: str) -> tuple[int, int] | None:
+    """Where the last `answer is` begins, and where what it says begins; None without one."""
+    found = list(_PHRASE.finditer(text))
+    if not found:
+        return None
+    last = found[-1]
+    filler = _FILLER.match(text, last.end())
+    return last.start(), filler.end() if filler else last.end()
+
+
+def money(text: str, first: int, start: int) -> list[Mark]:
+    """The one sum of money in the line behind a phrase: `Answer: she pays 220 $ in 12 months`."""
+    line = text[start : start + 300].partition("\n")[0]
     found = _MONEY.search(line)
     if found is None or sum(line.count(sign) for sign in "$€£") != 1:
         return []
-    end = phrase.end() + found.end()
-    return [Mark(found[0], "'answer is'", phrase.start(), end, len(text) - end > 1)]
+    end = start + found.end()
+    return [Mark(found[0], "'answer is'", first, end, len(text) - end > 1)]
 
 
 _RUN_TOKEN = re.compile(

@@ -322,12 +322,12 @@ def _unit(rest: str, percent: Fraction, units: bool) -> Fraction:
         return _SCALES[word.lower()] * (_unit(after, percent, units) if after else Fraction(1))
     if rest.lower() in _PERCENT:
         return percent
-    if not units or not _is_unit(rest):
+    if not units or not is_unit(rest):
         raise NotANumberError("what follows the number is no unit")
     return Fraction(1)
 
 
-def _is_unit(rest: str) -> bool:
+def is_unit(rest: str) -> bool:
     if len(rest) > 60 or _UNIT.sub("", rest):
         return False
     words = re.findall(r"[^\W\d_]{1,60}", rest)

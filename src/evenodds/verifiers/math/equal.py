@@ -1,0 +1,238 @@
+"""Whether two expressions are equal, and how that was found out."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from evenodds.verifiers.math import numeric, units
+from evenodds.verifiers.math.exact import (
+    UndefinedError,
+    exact,
+    is_rational_function,
+    residue,
+)
+from evenodds.verifiers.math.policy import Policy
+from evenodds.verifiers.math.tree import Node, NotMathError, is_decimal, kinds, num, symbols
+
+POINTS = (1, 2)
+_CONSTANTS = frozenset(["pi", "e", "i"])
+_UNIT_LETTERS = frozenset("mgshLlVWJNKCFt")
+
+
+def scalar(gold: Node, answer: Node, policy: Policy) -> str | None:
+    """How two expressions are equal, in words; None where they are not, or it is not known."""
+    if ("base" in kinds(gold)) != ("base" in kinds(answer)):
+        return None
+    if units.differ(gold, answer):
+        return _converted(gold, answer, policy)
+    for left in _forms(gold, policy):
+        for right in _forms(answer, policy):
+            how = expression(left, right, policy)
+            if how is not None:
+                return how
+    return _without_letter(gold, answer, policy) if policy.units else None
+
+
+def _converted(gold: Node, answer: Node, policy: Policy) -> str | None:
+    pair = units.converted(gold, answer)
+    return expression(*pair, policy) if pair is not None else None
+
+
+def _forms(node: Node, policy: Policy) -> list[Node]:
+    """What a value with a unit, a degree or a percent sign may stand for."""
+    if node.kind == "unit":
+        return _forms(node.args[0], policy) if policy.units else [node]
+    if node.kind == "deg":
+        return _forms(node.args[0], policy)
+    if node.kind == "percent":
+        inner = node.args[0]
+        shares = [inner, Node("/", (inner, num(100)))]
+        return shares if policy.percent == "either" else [shares[policy.percent == "ratio"]]
+    return [node]
+
+
+def _without_letter(gold: Node, answer: Node, policy: Policy) -> str | None:
+    """`1,000 m^2` meets the gold 1000: a letter that measures, behind one written number."""
+    if symbols(gold) or answer.kind != "*" or answer.args[0].kind not in ("num", "/"):
+        return None
+    unit = answer.args[1]
+    if unit.kind == "^" and unit.args[1] in (num(2), num(3)):
+        unit = unit.args[0]
+    if unit.kind != "sym" or unit.name not in _UNIT_LETTERS or symbols(answer.args[0]):
+        return None
+    how = expression(gold, answer.args[0], policy)
+    return f"{how}, a unit aside" if how else None
+
+
+def expression(gold: Node, answer: Node, policy: Policy) -> str | None:
+    """How two expressions without units are equal; None where they are not."""
+    if gold == answer and not _is_structure(gold):
+        return "written alike" if _is_defined(gold) else None
+    try:
+        return _compared(gold, answer, policy)
+    except NotMathError:
+        return None
+    except (ArithmeticError, ValueError, TypeError, RecursionError, MemoryError):
+        return None
+
+
+def _is_structure(node: Node) -> bool:
+    return bool(kinds(node) & {"group", "list", "rel", "text", "matrix"})
+
+
+def _is_defined(node: Node) -> bool:
+    """Whether it is no division by zero, which is equal to nothing."""
+    try:
+        exact(node)
+        residue(node, POINTS[0])
+    except UndefinedError:
+        return False
+    except NotMathError:
+        return True
+    return True
+
+
+def _compared(gold: Node, answer: Node, policy: Policy) -> str | None:
+    if gold.kind == "inf" or answer.kind == "inf" or "inf" in kinds(gold) | kinds(answer):
+        return "both infinite" if _infinity(gold) == _infinity(answer) != 0 else None
+    left, right = exact(gold), exact(answer)
+    if left is not None and right is not None:
+        return rational(left, right, (is_decimal(gold), is_decimal(answer)), policy)
+    if _same_residues(gold, answer):
+        return "equal exactly as formulas"
+    if is_rational_function(gold) and is_rational_function(answer):
+        return None
+    names = (symbols(gold) | symbols(answer)) - _CONSTANTS
+    if names and symbols(gold) - _CONSTANTS != symbols(answer) - _CONSTANTS:
+        return None
+    if not names and (is_decimal(gold) or is_decimal(answer)):
+        return _near(gold, answer, policy)
+    return _numeric(gold, answer, bool(names))
+
+
+def _infinity(node: Node) -> int:
+    if node.kind == "inf":
+        return 1
+    if node.kind == "neg" and node.args[0].kind == "inf":
+        return -1
+    return 0
+
+
+def _same_residues(gold: Node, answer: Node) -> bool:
+    return all(residue(gold, point) == residue(answer, point) for point in POINTS)
+
+
+def places(value: Fraction) -> int | None:
+    """How many decimals a number has; None where they never end."""
+    rest, twos, fives = value.denominator, 0, 0
+    while rest % 2 == 0:
+        rest, twos = rest // 2, twos + 1
+    while rest % 5 == 0:
+        rest, fives = rest // 5, fives + 1
+    return max(twos, fives) if rest == 1 else None
+
+
+def rational(
+    gold: Fraction, answer: Fraction, decimals: tuple[bool, bool], policy: Policy
+) -> str | None:
+    """How two rationals are equal. `decimals`: which of them were written with a point.
+
+    A number without end as a decimal (1/3) meets a decimal within the tolerance; of two decimals
+    one may be the other, rounded, within the tolerance. A whole number is met by itself only.
+    """
+    if gold == answer:
+        return "equal exactly"
+    if not any(decimals) or gold.denominator == 1 or answer.denominator == 1:
+        return None
+    if all(decimals):
+        return _rounded(gold, answer, policy)
+    exact_side, decimal = (answer, gold) if decimals[0] else (gold, answer)
+    if places(exact_side) is not None:
+        return None
+    if _is_within(gold, answer, policy.tolerance):
+        return f"equal within a relative {float(policy.tolerance):g}"
+    if decimals[0] and _is_rounding(decimal, exact_side, policy):
+        return "the gold is its rounding"
+    return None
+
+
+def _is_within(left: Fraction, right: Fraction, tolerance: Fraction) -> bool:
+    return abs(left - right) <= tolerance * max(abs(left), abs(right))
+
+
+def _rounded(gold: Fraction, answer: Fraction, policy: Policy) -> str | None:
+    if not _is_within(gold, answer, policy.tolerance):
+        return None
+    short, long = sorted((gold, answer), key=lambda value: places(value) or 0)
+    if abs(short - long) * 2 > Fraction(1, 10 ** (places(short) or 0)):
+        return None
+    return f"one is the other, rounded, within a relative {float(policy.tolerance):g}"
+
+
+def significant(value: Fraction) -> int:
+    """How many significant digits a decimal has."""
+    return len(str(abs(value.numerator * 10 ** (places(value) or 0) // value.denominator)))
+
+
+def _is_rounding(decimal: Fraction, value: Any, policy: Policy) -> bool:
+    """Whether `decimal`, to its last place, is the rounding of `value`."""
+    if not policy.rounded_gold or significant(decimal) < policy.rounded_gold:
+        return False
+    unit = 10 ** (places(decimal) or 0)
+    return bool(abs(value * unit - decimal.numerator * unit // decimal.denominator) * 2 <= 1)
+
+
+@lru_cache(maxsize=64)
+def _evaluator(digits: int) -> Any:
+    return numeric.evaluator(digits)
+
+
+def _digits(*nodes: Node) -> int:
+    """Enough digits to tell two values apart that are written with so many."""
+    written = max(len(str(node)) // 40 + _written(node) for node in nodes)
+    return min(400, numeric.DIGITS + 2 * written) // 10 * 10
+
+
+def _written(node: Node) -> int:
+    own = node.number.numerator.bit_length() + node.number.denominator.bit_length()
+    return own // 3 + sum(map(_written, node.args))
+
+
+def _near(gold: Node, answer: Node, policy: Policy) -> str | None:
+    """A decimal beside an exact value that is irrational, such as 4.1231056 and √17."""
+    mp = _evaluator(_digits(gold, answer))
+    is_gold = is_decimal(gold)
+    decimal, other = (exact(gold), answer) if is_gold else (exact(answer), gold)
+    if decimal is None or decimal.denominator == 1:
+        return None
+    value = numeric.value(other, mp, 0)
+    if mp.im(value) != 0:
+        return None
+    written = mp.mpf(decimal.numerator) / decimal.denominator
+    bound = mp.mpf(policy.tolerance.numerator) / policy.tolerance.denominator
+    if abs(value - written) <= bound * max(abs(value), abs(written)):
+        return f"equal within a relative {float(policy.tolerance):g}"
+    if is_gold and _is_rounding(decimal, value, policy):
+        return "the gold is its rounding"
+    return None
+
+
+def _numeric(gold: Node, answer: Node, has_names: bool) -> str | None:
+    mp = _evaluator(_digits(gold, answer))
+    points = (0, 1, 2) if has_names else (0,)
+    if has_names and "abs" in kinds(gold) | kinds(answer):
+        points = (0, 1, -1, -2, -3)
+    bases = (0, 10) if _has_log(gold) or _has_log(answer) else (0,)
+    for base in bases:
+        pairs = (
+            (numeric.value(gold, mp, p, base), numeric.value(answer, mp, p, base)) for p in points
+        )
+        if all(numeric.agree(left, right, mp) for left, right in pairs):
+            return f"equal to {mp.dps - numeric.SPARE} digits at random points"
+    return None
+
+
+def _has_log(node: Node) -> bool:
+    return (node.kind == "call" and node.name == "log") or any(map(_has_log, node.args))

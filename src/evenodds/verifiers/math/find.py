@@ -1,0 +1,150 @@
+"""Where the final answer stands in a text, for mathematics: marks, and ways to cut them.
+
+Every scanner takes linear time: one pass, or patterns whose repeats are bounded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from evenodds.verifiers.extract import (
+    Mark,
+    boxes,
+    hashes,
+    joined,
+    last_number,
+    money,
+    phrase_start,
+    tags,
+)
+
+MAX_WHOLE = 300
+_DELIMITER = re.compile(r"\$\$|(?<!\\)\$|\\[()\[\]]")
+_CLOSING = {"$$": "$$", "$": "$", "\\(": "\\)", "\\[": "\\]"}
+_SENTENCE_END = re.compile(r"\n|[.!?。](?=\s|$|[^\x00-\x7f])")
+_PHRASE_CUT = re.compile(
+    r"[;:](?=\s|$)|,\s(?=[^\W\d_]{2})|\s[-–—]\s(?=[^\W\d_]{2})"
+    r"|\s(?=(?:because|since|as|so|which|where|when|while|but|for|after|by|with|from|that|if)\b)"
+)
+_GAP = re.compile(
+    r"(?:[\s,;/&$.*=:]|\\[()\[\],;!]|\\quad|\\qquad|\\text\s?\{[^{}]{0,40}\}"
+    r"|[a-zA-Z]_?\{?[0-9a-zA-Z]{0,2}\}?\s?=|\b(?:and|or|und|oder|et|ou)\b){0,40}"
+)
+
+
+def box_cluster(text: str) -> list[Mark]:
+    """The last box, with those before it that belong to the same answer."""
+    return _cluster(text, boxes(text))
+
+
+def _cluster(text: str, marks: list[Mark]) -> list[Mark]:
+    cluster = marks[-1:]
+    for mark in reversed(marks[:-1]):
+        gap = text[mark.end : cluster[0].start]
+        if mark.end > cluster[0].start or len(gap) > 120 or not _is_gap(gap):
+            break
+        cluster.insert(0, mark)
+    return cluster[-64:]
+
+
+def _is_gap(gap: str) -> bool:
+    """Whether only connectives and names stand between two boxes: one answer in two boxes."""
+    if "\n\n" in gap or ". " in gap:
+        return False
+    return _GAP.fullmatch(gap) is not None
+
+
+def tag_cluster(text: str) -> list[Mark]:
+    return joined(text, tags(text))
+
+
+def hash_mark(text: str) -> list[Mark]:
+    return hashes(text)[-1:]
+
+
+def phrase_marks(text: str) -> list[Mark]:
+    """What follows the last `answer is`, cut at the sentence, then at its first clause."""
+    found = phrase_start(text)
+    if found is None:
+        return []
+    start, value = found
+    end = _sentence_end(text, value)
+    closed = len(text) - end > 1 or text.endswith("\n")
+    marks = [Mark(text[value:end], "'answer is'", start, end, closed)]
+    cut = _PHRASE_CUT.search(text, value + 1, end)
+    if cut:
+        marks.append(Mark(text[value : cut.start()], "'answer is'", start, cut.start(), True))
+    return marks + money(text, start, value)
+
+
+def _sentence_end(text: str, start: int) -> int:
+    """The end of the sentence; a formula in it is passed as a whole."""
+    at = start
+    for _ in range(24):
+        end = _SENTENCE_END.search(text, at)
+        opening = _DELIMITER.search(text, at)
+        if opening is None or (end and end.start() < opening.start()):
+            return end.start() if end else len(text)
+        closing = _CLOSING.get(opening[0])
+        close = text.find(closing, opening.end()) if closing else -1
+        if close < 0 or close - opening.end() > 2_000:
+            return end.start() if end else len(text)
+        at = close + len(closing or "")
+    return at
+
+
+def formula_marks(text: str) -> list[Mark]:
+    """The last formula in math marks, with those joined to it; none if a number follows it."""
+    marks = list(_formulas(text))
+    if not marks or re.search("[0-9]", text[marks[-1].end :]):
+        return []
+    return _cluster(text, marks[-64:])
+
+
+def _formulas(text: str) -> Iterator[Mark]:
+    if "$" not in text and "\\" not in text:
+        return
+    opening: re.Match[str] | None = None
+    for delimiter in _DELIMITER.finditer(text):
+        if opening is None:
+            opening = delimiter if delimiter[0] in _CLOSING else None
+        elif delimiter[0] == _CLOSING[opening[0]]:
+            inside = text[opening.end() : min(delimiter.start(), opening.end() + 2_000)]
+            if inside.strip():
+                yield Mark(inside, "formula", opening.start(), delimiter.end())
+            opening = None
+        elif delimiter[0] in ("\\(", "\\["):
+            opening = delimiter
+
+
+def whole_marks(text: str) -> list[Mark]:
+    """The whole text, or its last line that is not empty, where it is short."""
+    end = len(text.rstrip())
+    start = text.rfind("\n", 0, end) + 1
+    first = len(text) - len(text.lstrip())
+    marks: list[Mark] = []
+    if end - first <= MAX_WHOLE and start > first:
+        marks.append(Mark(text[first:end], "whole text", first, end, False))
+    if 0 < end - start <= MAX_WHOLE:
+        how = "whole text" if start <= first else "last line"
+        marks.append(Mark(text[start:end], how, start, end, False))
+    return marks
+
+
+def number_mark(text: str) -> list[Mark]:
+    return last_number(text)
+
+
+SCANNERS: dict[str, Callable[[str], list[Mark]]] = {
+    "box": box_cluster,
+    "answer tags": tag_cluster,
+    "####": hash_mark,
+    "'answer is'": phrase_marks,
+    "formula": formula_marks,
+    "whole text": whole_marks,
+    "last number": number_mark,
+}
+EXPLICIT = frozenset(["box", "answer tags"])
+VARIANTS = frozenset(["'answer is'", "whole text"])
+"""Scanners whose marks are cuts of one answer, tried in turn; those of others are its parts."""

@@ -1,0 +1,65 @@
+"""Golds that are words, and golds that say nothing."""
+
+from __future__ import annotations
+
+import re
+
+from evenodds.verifiers.math.clean import key
+from evenodds.verifiers.math.tree import Node
+
+_PLACEHOLDER = re.compile(
+    r"(?:see|refer to|as shown|given)\b.{0,30}\b(?:figure|diagram|graph|solution|above|below|proof"
+    r"|table|explanation)|\A\W{0,3}(?:n/?a|nan|null|figure|graph|proof|image|todo|unknown"
+    r"|no answer|answer omitted)\W{0,3}\Z",
+    re.IGNORECASE,
+)
+
+
+def _set(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+_EMPTY = _set(
+    "nosolution nosolutions norealsolution norealsolutions nosuchnumber thereisnosolution"
+    " therearenosolutions emptyset theemptyset \\emptyset \\varnothing \\{\\} nosolutionexists"
+    " nosolutionsexist norealroots"
+)
+_REALS = _set(
+    "allrealnumbers allreals \\mathbb{R} realnumbers allrealnumber anyrealnumber \\R allrealvalues"
+)
+_MISSING = _set("dne doesnotexist doesntexist limitdoesnotexist thelimitdoesnotexist")
+_PROSE = re.compile(r"(?:[^\W\d_]{1,30}[ '’-]{0,2}){1,30}[.!]?\Z")
+
+
+def is_placeholder(gold: str) -> bool:
+    """Whether a gold only points elsewhere, such as `(see figure)`."""
+    return _PLACEHOLDER.search(gold[:200]) is not None
+
+
+def text_key(text: str) -> str:
+    """A text for comparing words: without spaces, wrappers and, for words, capitals."""
+    found = key(text)
+    plain = found.replace("{", "").replace("}", "")
+    letters = plain.replace("-", "").replace("'", "")
+    if letters.isalpha() and len(letters) > 1:
+        return plain.lower()
+    return found
+
+
+def synonym(text: str) -> Node | None:
+    """The set that a phrase such as `no solution` or `all real numbers` stands for."""
+    found = key(text)
+    lowered = found.lower().replace("{", "").replace("}", "").replace("'", "")
+    if lowered in _EMPTY or found in _EMPTY:
+        return Node("sym", (), "empty")
+    if lowered in _REALS or found in _REALS:
+        return Node("sym", (), "reals")
+    if lowered in _MISSING:
+        return Node("text", (), "does not exist")
+    return None
+
+
+def is_words(text: str) -> bool:
+    """Whether a text is words only."""
+    bare = text.replace("\\text{", "").replace("}", "").strip()
+    return len(bare) <= 300 and _PROSE.match(bare) is not None
