@@ -55,10 +55,11 @@ def test_the_split_does_not_depend_on_the_order_of_rows(tmp_path: Path) -> None:
 
 
 def test_duplicates_of_a_prompt_stay_on_one_side(tmp_path: Path) -> None:
-    twice = [*ROWS, *({**row, "answer": "7"} for row in ROWS)]
+    twice = [*ROWS, *({**row, "answer": f"{n + 1}.0"} for n, row in enumerate(ROWS))]
     task = make_task(written(tmp_path / "d.jsonl", twice), held_out_share=0.5)
     rng = np.random.default_rng(0)
     held = keys(task)
+    assert task.passport()["rows_left_out"] == {"duplicates": 40}
     assert len(held) == len(set(held)) == 20
     assert not set(held) & {task.generate(0, rng).key for _ in range(500)}
 
@@ -163,7 +164,8 @@ def test_columns_can_be_named(tmp_path: Path) -> None:
         ('{"prompt": "a", "answer": null}', {}, "line 1: 'answer' is unusable"),
         ('{"prompt": "a", "answer": true}', {}, "line 1: 'answer' is unusable"),
         ('{"prompt": "a", "answer": NaN}', {}, "line 1: 'answer' is unusable"),
-        ('{"prompt": "a", "answer": 1}', {"verifier": "numbr"}, "too few"),
+        ('{"prompt": "a", "answer": 1}', {"verifier": "numbr"}, "unknown verifier 'numbr'"),
+        ('{"prompt": "a", "answer": 1}', {}, "too few"),
         (
             '\n{"prompt": "a\\ud800", "answer": 1}',
             {},

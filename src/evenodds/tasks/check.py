@@ -12,6 +12,7 @@ import numpy as np
 from evenodds.domain import Completion, Problem, Status, Verdict
 from evenodds.errors import UsageError
 from evenodds.own import FAILURES, described, quiet
+from evenodds.tasks.choose import fitting
 from evenodds.tasks.data import DataTask, without
 from evenodds.tasks.mutate import right_answer, wrong_answers
 from evenodds.tasks.prompting import as_text
@@ -252,8 +253,11 @@ def _refused(
 ) -> UsageError:
     is_registered = isinstance(task.verifier, RegisteredVerifier)
     fits = "does not find right" if is_registered else "cannot judge"
-    names = ", ".join(name for name in KINDS if name != task.verifier_name)
-    mend = f"Choose another --verifier ({names}, or file.py:function)"
+    names = [name for name in KINDS if name != task.verifier_name]
+    if isinstance(task, DataTask):
+        fits_best = fitting(p.answer for p in task.problems)[0]
+        names.sort(key=lambda name: name != fits_best)
+    mend = f"Choose another --verifier ({', '.join(names)}, or file.py:function)"
     more = f"; {count} of {judged} golds are unreadable" if count > 1 else ""
     is_data = isinstance(task, DataTask) and verdict.status is Status.GOLD_UNREADABLE
     drop = ", or leave such rows out: task.drop_unreadable = true" if is_data else ""
