@@ -132,7 +132,7 @@ def _gone(pid: int) -> bool:
 def test_no_process_is_left(way: str) -> None:
     with judge_of(way) as judge:
         judged(judge, ["42"])
-        pids = [worker.child.pid for worker in judge._crew.workers]
+        pids = [worker.pid for worker in judge._crew.workers if worker.pid]
         assert pids and all(map(_alive, pids))
     assert all(map(_gone, pids))
 
@@ -145,8 +145,10 @@ def test_workers_die_with_their_judge_even_while_they_hang(way: str, tmp_path: P
         "from tests.judge.test_hostile import judge_of, judged, JudgeOptions\n"
         "judge = judge_of(sys.argv[1], JudgeOptions(workers=1, seconds=60))\n"
         "threading.Thread(target=judged, args=(judge, ['regex']), daemon=True).start()\n"
-        "time.sleep(.6)\n"
-        "print(*[w.child.pid for w in judge._crew.workers if w.held], flush=True)\n"
+        "held = lambda: [w.pid for w in judge._crew.workers if w.held]\n"
+        "while not held(): time.sleep(.01)\n"
+        "time.sleep(.1)\n"
+        "print(*held(), flush=True)\n"
         "time.sleep(60)\n"
     )
     command = [sys.executable, "-c", script, way]

@@ -9,7 +9,6 @@ GRACE = 4  # time-outs of one round that each get the whole deadline (or one a w
 SHARE = 20  # afterwards the deadline is this part of it at the least,
 LEAST = 0.1  # or this many seconds,
 MARGIN = 4  # or this many times the slowest verdict that came back in time
-COLD = 8  # the part for the first call of a process, as long as no first call has come back
 SPENT = 12  # deadlines that the workers of one round may lose to time-outs, each
 RECENT = 512  # verdicts among which the slowest is looked for
 
@@ -52,10 +51,9 @@ class Patience:
         if self.timeouts < max(GRACE, self.workers):
             return self.seconds
         slowest = max(self.pace.recent, default=0.0)
-        least = max(self.seconds / SHARE, LEAST, MARGIN * slowest)
         if is_first:
-            least = max(least, MARGIN * self.pace.first or self.seconds / COLD)
-        return min(self.seconds, least)
+            slowest = max(slowest, self.pace.first)
+        return min(self.seconds, max(self.seconds / SHARE, LEAST, MARGIN * slowest))
 
     def ran_out(self, seconds: float) -> None:
         self.timeouts += 1

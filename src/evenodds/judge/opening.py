@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from evenodds.domain import Completion, Problem, Verdict
-from evenodds.judge import forked, process
+from evenodds.judge import nursery
 from evenodds.judge.frames import Call
 from evenodds.judge.inline import InlineJudge, OpenJudge, judged
 from evenodds.judge.options import JudgeOptions
@@ -33,26 +33,25 @@ def open_judge(verifier: Verifier, options: JudgeOptions | None = None) -> OpenJ
     if options.workers == 0 or sys.platform == "win32" or _is_inline(verifier):
         return InlineJudge(verifier)
     spec = spec_of(verifier, options)
-    if spec is not None:
-        is_own = not isinstance(verifier, RegisteredVerifier)
-        return WorkerJudge(verifier, options, partial(process.start, spec, is_own))
-    if forked.can_fork():
-        return WorkerJudge(verifier, options, partial(forked.fork, verifier, options.memory_mb))
-    return InlineJudge(verifier)
+    if spec["name"] is not None:
+        start = partial(nursery.by_exec, spec, not isinstance(verifier, RegisteredVerifier))
+    elif nursery.can_fork():
+        start = partial(nursery.by_fork, verifier, options.memory_mb)
+    else:
+        return InlineJudge(verifier)
+    return WorkerJudge(verifier, options, nursery.Nursery(start, spec))
 
 
 def _is_inline(verifier: Verifier) -> bool:
     return isinstance(verifier, RegisteredVerifier) and verifier.kind.runs == "inline"
 
 
-def spec_of(verifier: Verifier, options: JudgeOptions) -> dict[str, Any] | None:
-    """How another process builds this verifier, as JSON; None where it cannot."""
+def spec_of(verifier: Verifier, options: JudgeOptions) -> dict[str, Any]:
+    """How another process builds this verifier, as JSON; its name is None where it cannot."""
     if isinstance(verifier, RegisteredVerifier):
         name, table = verifier.kind.name, verifier.table
     else:
         name, table = getattr(verifier, NAME, None), {}
-    if name is None:
-        return None
     path = [os.path.abspath(place) for place in sys.path]
     return {"name": name, "table": table, "path": path, "memory_mb": options.memory_mb}
 

@@ -5,124 +5,58 @@ from __future__ import annotations
 import os
 import select
 import signal
-import subprocess
-import sys
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-import evenodds
 from evenodds.judge import frames
 
 PIECE = 2**16
 GOES = 0.2  # seconds that a process is given to end by itself, so that its exit code is known
-KEPT = ("LC_", "PYTHON", "HF_", "EVENODDS_", "LD_", "DYLD_", "XDG_", "LEAN", "ELAN", "LAKE")
-NAMED = ("PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "USER", "VIRTUAL_ENV", "CONDA_PREFIX")
-SECRET = ("TOKEN", "SECRET", "PASSWORD", "KEY")
-
-
-class Child(Protocol):
-    """What is asked of a process, started either way."""
-
-    pid: int
-
-    def poll(self) -> int | None: ...
-    def wait(self, timeout: float | None = None) -> int: ...
 
 
 @dataclass
 class Worker:
     """A process and its three pipes. held: the calls that were given to it, the first is at work.
 
-    began: when it began that one, or when the process was started.
+    began: when it began that one, or when the process was asked for. pid: as it says when it is
+    ready. exit_code: asks its parent for its exit code, None while it runs. reap: tells its parent
+    that nobody will ask again.
     """
 
-    child: Child
     requests: int
     replies: int
     lifeline: int
-    began: float
-    is_ready: bool = False
+    exit_code: Callable[[int], int | None]
+    reap: Callable[[int], None]
+    began: float = field(default_factory=time.monotonic)
+    pid: int = 0
     is_fresh: bool = True
     deadline: float = 0.0
     held: deque[int] = field(default_factory=deque[int])
     inbox: bytearray = field(default_factory=bytearray)
     outbox: bytearray = field(default_factory=bytearray)
 
+    @property
+    def is_ready(self) -> bool:
+        return self.pid != 0
+
 
 class Lost(Exception):
     """The process ended, or what it sends cannot be read."""
 
 
-def environment(is_own: bool) -> dict[str, str]:
-    """The variables of a worker. A person's function has all, for it may need its keys.
-
-    A registered verifier needs no secrets, so what could hold one is not passed on. One thread for
-    linear algebra: the workers share the cores among them.
-    """
-    found = dict(os.environ)
-    if not is_own:
-        found = {key: value for key, value in found.items() if _is_plain(key)}
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        found.setdefault(name, "1")
-    place = Path(evenodds.__file__).resolve().parents[1]
-    if place.name not in (
-        "site-packages",
-        "dist-packages",
-    ):  # those would hide the standard library
-        found["PYTHONPATH"] = os.pathsep.join(filter(None, [str(place), found.get("PYTHONPATH")]))
-    return found
-
-
-def _is_plain(name: str) -> bool:
-    if any(word in name.upper() for word in SECRET):
-        return False
-    return name in NAMED or name.startswith(KEPT)
-
-
-def start(spec: dict[str, Any], is_own: bool) -> Worker:
-    """A worker by exec, at once: it says that it is ready later. No torch, no fork of threads."""
-    requests, to_worker = os.pipe()
-    from_worker, replies = os.pipe()
-    lifeline, ours = os.pipe()
-    theirs = (requests, replies, lifeline)
-    command = [sys.executable, "-m", "evenodds.judge.worker", *map(str, theirs)]
-    try:
-        child = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            pass_fds=theirs,
-            start_new_session=True,
-            env=environment(is_own),
-        )
-    except OSError:
-        for descriptor in (to_worker, from_worker, ours):
-            os.close(descriptor)
-        raise
-    finally:
-        for descriptor in theirs:
-            os.close(descriptor)
-    worker = opened(child, to_worker, from_worker, ours)
-    worker.outbox += frames.pack(spec)
-    flush(worker)
-    return worker
-
-
-def opened(child: Child, requests: int, replies: int, lifeline: int) -> Worker:
-    os.set_blocking(requests, False)
-    os.set_blocking(replies, False)
-    return Worker(child, requests, replies, lifeline, time.monotonic())
-
-
 def flush(worker: Worker) -> None:
     """Write what the pipe takes now; the rest waits in the outbox. A broken pipe is found later."""
-    with suppress(BlockingIOError, BrokenPipeError):
+    with suppress(BlockingIOError):
         while worker.outbox:
-            sent = os.write(worker.requests, worker.outbox[:PIECE])
+            try:
+                sent = os.write(worker.requests, worker.outbox[:PIECE])
+            except BrokenPipeError:  # the other end of the replies says so too
+                sent = len(worker.outbox)
             del worker.outbox[:sent]
 
 
@@ -155,15 +89,13 @@ def waited(workers: Sequence[Worker], seconds: float) -> list[Worker]:
     for descriptor, _ in poll.poll(max(0.0, 1000 * seconds)):
         if descriptor in by_request:
             flush(by_request[descriptor])
-            if worker_is_gone(by_request[descriptor]):
-                by_request[descriptor].outbox.clear()
         else:
             readable.append(by_reply[descriptor])
     return readable
 
 
-def worker_is_gone(worker: Worker) -> bool:
-    return worker.child.poll() is not None
+def is_gone(worker: Worker) -> bool:
+    return worker.is_ready and worker.exit_code(worker.pid) is not None
 
 
 def end(worker: Worker, patiently: bool = False) -> str:
@@ -171,21 +103,25 @@ def end(worker: Worker, patiently: bool = False) -> str:
 
     patiently: it seems to end by itself, and may do so, for its exit code.
     """
-    try:
-        code = worker.child.wait(GOES) if patiently else worker.child.poll()
-    except subprocess.TimeoutExpired:
-        code = None
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(worker.child.pid, signal.SIGKILL)
-    if code is None:
-        with suppress(ProcessLookupError, PermissionError):  # it may have no group of its own yet
-            os.kill(worker.child.pid, signal.SIGKILL)
-        with suppress(subprocess.TimeoutExpired):
-            worker.child.wait(5)
-    for descriptor in (worker.requests, worker.replies, worker.lifeline):
-        with suppress(OSError):
-            os.close(descriptor)
+    code = _own_end(worker) if patiently else None
+    os.close(worker.lifeline)  # of which the kernel kills the group, also one not yet ready
+    if worker.is_ready:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(worker.pid, signal.SIGKILL)
+        worker.reap(worker.pid)
+    for descriptor in (worker.requests, worker.replies):
+        os.close(descriptor)
     return ended(code)
+
+
+def _own_end(worker: Worker) -> int | None:
+    until = time.monotonic() + GOES
+    while worker.is_ready and time.monotonic() < until:
+        code = worker.exit_code(worker.pid)
+        if code is not None:
+            return code
+        time.sleep(0.001)
+    return None
 
 
 def ended(code: int | None) -> str:

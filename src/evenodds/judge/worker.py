@@ -1,28 +1,33 @@
-"""A worker: builds the verifier from its spec and judges what the pipe brings, until it ends.
+"""A worker: judges what its pipe brings, until the pipe ends or the worker is killed.
 
-Run as `python -m evenodds.judge.worker REQUESTS REPLIES LIFELINE`, three file descriptors.
+Most are forked by the template. One that must load the verifier by itself is run as
+`python -m evenodds.judge.worker REQUESTS REPLIES LIFELINE`, three file descriptors.
 """
 
 from __future__ import annotations
 
 import faulthandler
 import os
+import select
 import signal
 import sys
 import threading
 import warnings
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, NoReturn
 
-from evenodds.domain import Completion, Problem, Status, Verdict
+from evenodds.domain import Status, Verdict
 from evenodds.judge import frames
 from evenodds.judge.frames import Call
 from evenodds.judge.inline import judged
 from evenodds.own import described
-from evenodds.verifiers import RegisteredVerifier, Verifier, find_verifier
+from evenodds.verifiers import Verifier
 
 MIB = 2**20
-WARM = Problem("warm-up", "", "1", "warm-up")
+
+Make = Callable[[tuple[int, ...], tuple[int, ...]], int]
+"""(the pipes of a worker, descriptors that it must not hold) -> its process id."""
 
 
 def die_with(lifeline: int) -> None:
@@ -41,6 +46,8 @@ def die_with(lifeline: int) -> None:
             flags = fcntl.fcntl(lifeline, fcntl.F_GETFL)
             fcntl.fcntl(lifeline, fcntl.F_SETFL, flags | os.O_ASYNC)
             if fcntl.fcntl(lifeline, fcntl.F_GETSIG) == int(signal.SIGKILL):
+                if select.select([lifeline], [], [], 0)[0]:  # it was closed before all this
+                    os._exit(0)
                 return
     threading.Thread(target=_watch, args=(lifeline,), daemon=True).start()
 
@@ -91,15 +98,6 @@ def quiet_down() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def load(spec: dict[str, Any]) -> Verifier:
-    """The verifier that a spec names. A registered one is warmed up: it may import libraries."""
-    sys.path.extend(place for place in spec["path"] if place not in sys.path)
-    verifier = find_verifier(spec["name"], spec["table"])
-    if isinstance(verifier, RegisteredVerifier):
-        judged(verifier, WARM, [Completion("\\boxed{1}")])
-    return verifier
-
-
 def answer(verifier: Verifier, call: Call, memory_mb: int) -> list[Verdict]:
     """One verdict a completion, whatever the verifier raises."""
     try:
@@ -127,11 +125,50 @@ def reply(verifier: Verifier, found: dict[str, Any], memory_mb: int) -> bytes:
         return frames.pack([frames.verdict_to_json(failed)] * len(call.completions))
 
 
+def be(
+    pipes: tuple[int, ...],
+    idle: tuple[int, ...],
+    load: Callable[[dict[str, Any]], Verifier],
+    memory_mb: int | None = None,
+) -> NoReturn:
+    """The life of a worker that a template has forked, or that was started by itself."""
+    try:
+        if idle:
+            os.setsid()
+        for descriptor in idle:
+            os.close(descriptor)
+        _live(pipes, load, memory_mb)
+    except BaseException:  # also the judge's end, in the middle of a reply
+        os._exit(1)
+    os._exit(0)
+
+
+def _live(
+    pipes: tuple[int, ...], load: Callable[[dict[str, Any]], Verifier], memory_mb: int | None
+) -> None:
+    requests, replies, lifeline = pipes
+    for descriptor in pipes:
+        os.set_inheritable(descriptor, False)  # what a verifier starts must not hold our pipes
+    die_with(lifeline)
+    quiet_down()
+    spec = first_frame(requests)
+    if spec is None:
+        return
+    limit = spec["memory_mb"] if memory_mb is None else memory_mb
+    limit_memory(limit)
+    try:
+        verifier = load(spec)
+    except BaseException as error:
+        send(replies, frames.pack({"failed": described(error)}))
+        return
+    serve(requests, replies, verifier, limit)
+
+
 def serve(requests: int, replies: int, verifier: Verifier, memory_mb: int) -> None:
     """Judge until the requests end."""
     me = os.getpid()
     stream = open(requests, "rb", closefd=False)  # noqa: SIM115, for as long as the process lives
-    send(replies, frames.pack({"ready": True}))
+    send(replies, frames.pack({"ready": me}))
     while (found := frames.read_frame(stream)) is not None:
         frame = reply(verifier, found, memory_mb)
         if os.getpid() != me:  # a child that the verifier forked and that came back here
@@ -147,23 +184,14 @@ def send(replies: int, frame: bytes) -> None:
         left = left[os.write(replies, left) :]
 
 
-def main(arguments: list[str]) -> None:
-    requests, replies, lifeline = (int(argument) for argument in arguments)
-    for descriptor in (requests, replies, lifeline):
-        os.set_inheritable(descriptor, False)  # what a verifier starts must not hold our pipes
-    die_with(lifeline)
-    quiet_down()
-    head = os.read(requests, frames.HEAD)
+def first_frame(descriptor: int) -> Any:
+    """One frame, and not a byte of the next: what follows is read another way. None at the end."""
+    head = _exactly(descriptor, frames.HEAD)
     if len(head) < frames.HEAD:
-        return
-    spec: dict[str, Any] = frames.unpack(_exactly(requests, int.from_bytes(head, "big")))
-    limit_memory(spec["memory_mb"])
-    try:
-        verifier = load(spec)
-    except BaseException as error:
-        send(replies, frames.pack({"failed": described(error)}))
-        return
-    serve(requests, replies, verifier, spec["memory_mb"])
+        return None
+    size = int.from_bytes(head, "big")
+    body = _exactly(descriptor, size)
+    return frames.unpack(body) if len(body) == size else None
 
 
 def _exactly(descriptor: int, size: int) -> bytes:
@@ -175,8 +203,6 @@ def _exactly(descriptor: int, size: int) -> bytes:
 
 
 if __name__ == "__main__":
-    with suppress(OSError):  # the judge is gone: nobody reads what is said
-        main(sys.argv[1:])
-    with suppress(Exception):
-        sys.stdout.flush()
-    os._exit(0)
+    from evenodds.judge.template import load
+
+    be(tuple(int(argument) for argument in sys.argv[1:]), (), load)

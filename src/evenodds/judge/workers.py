@@ -6,7 +6,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -14,8 +14,9 @@ from evenodds.domain import Problem, Rollout, Status, Verdict
 from evenodds.judge import frames
 from evenodds.judge.deadline import Pace, Patience
 from evenodds.judge.frames import Call
+from evenodds.judge.nursery import Nursery
 from evenodds.judge.options import JudgeOptions
-from evenodds.judge.process import Lost, Worker, end, flush, received, waited, worker_is_gone
+from evenodds.judge.process import Lost, Worker, end, flush, is_gone, received, waited
 from evenodds.own import FAILURES, described
 from evenodds.verifiers.function import Verifier, group_of
 
@@ -48,9 +49,9 @@ class Round:
 
 @dataclass
 class Crew:
-    """The processes. hire: starts one, at once."""
+    """The processes, and where they come from."""
 
-    hire: Callable[[], Worker]
+    nursery: Nursery
     size: int
     workers: list[Worker] = field(default_factory=list[Worker])
     failures: int = 0
@@ -60,7 +61,7 @@ class Crew:
         """As many as are wanted, and one spare."""
         while len(self.workers) < min(wanted, self.size) + 1:
             try:
-                self.workers.append(self.hire())
+                self.workers.append(self.nursery.hire())
             except OSError as error:
                 self.failures, self.why = self.failures + 1, described(error)
                 return
@@ -78,19 +79,24 @@ def _dismiss_all(crew: Crew) -> None:
         crew.dismiss(worker)
 
 
+def _close(crew: Crew) -> None:
+    _dismiss_all(crew)
+    crew.nursery.close()
+
+
 class WorkerJudge:
     """Judges by worker processes; one verdict a rollout, in order, whatever the verifier does.
 
-    hire: starts a worker. `open_judge` makes one for a verifier. The first two processes start at
-    once and get ready while the caller goes on.
+    `open_judge` makes one for a verifier. The first processes start at once and get ready while
+    the caller goes on. One judge may be asked from several threads; they take turns.
     """
 
-    def __init__(self, verifier: Verifier, options: JudgeOptions, hire: Callable[[], Worker]):
+    def __init__(self, verifier: Verifier, options: JudgeOptions, nursery: Nursery) -> None:
         self.verifier, self.options = verifier, options
-        self._crew = Crew(hire, max(1, options.workers))
+        self._crew = Crew(nursery, max(1, options.workers))
         self._pace = Pace()
         self._lock = threading.Lock()
-        self._finalizer = weakref.finalize(self, _dismiss_all, self._crew)
+        self._finalizer = weakref.finalize(self, _close, self._crew)
         self._crew.fill(1)
 
     def judge(
@@ -206,7 +212,7 @@ def _read(turn: Round, crew: Crew, worker: Worker) -> None:
 
 
 def _greeted(crew: Crew, worker: Worker, message: dict[str, Any]) -> None:
-    worker.is_ready = "ready" in message
+    worker.pid = message.get("ready", 0)
     if worker.is_ready:
         crew.failures = 0
     else:
@@ -246,7 +252,7 @@ def _check(turn: Round, crew: Crew, worker: Worker, now: float) -> None:
     elif not worker.is_ready and seconds > START_SECONDS:
         crew.failed(f"it was not ready within {START_SECONDS:.0f} s")
         crew.dismiss(worker)
-    elif seconds > TICK and worker_is_gone(worker):
+    elif worker.held and seconds > TICK and is_gone(worker):
         _read(turn, crew, worker)  # its last words
         if worker in crew.workers:
             _lost(turn, crew, worker)
