@@ -146,6 +146,26 @@ def test_cheap_kinds_run_inline_and_functions_in_workers() -> None:
     assert isinstance(open_judge(own, JudgeOptions(workers=0)), InlineJudge)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="judges inline there")
+def test_a_verifier_that_starts_threads_is_loaded_by_each_worker(tmp_path: Path) -> None:
+    """A fork would not copy its threads: the answer comes from one."""
+    (tmp_path / "mine.py").write_text(
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "pool = ThreadPoolExecutor(1)\n"
+        "pool.submit(int).result()\n"
+        "def judge(problem, text):\n"
+        "    import os\n"
+        "    if text == 'exit': os._exit(3)\n"
+        "    return pool.submit(float, text).result()\n"
+    )
+    verifier = find_verifier(f"{tmp_path / 'mine.py'}:judge")
+    texts = ["1", "exit", "0.5"]
+    pairs = [(Problem("k", "p", "a", "t"), Completion(text)) for text in texts]
+    verdicts = [*judge_rows(verifier, pairs, OPTIONS)]
+    assert [v.score for v in verdicts] == [1.0, 0.0, 0.5]
+    assert verdicts[1].note == "the verifier's process ended: exit code 3"
+
+
 def test_rows_stream_in_order() -> None:
     taken: list[int] = []
 

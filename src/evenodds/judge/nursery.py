@@ -146,7 +146,7 @@ def by_exec(spec: dict[str, Any], is_own: bool) -> Template:
     lifeline, hold = os.pipe()
     try:
         process = subprocess.Popen(
-            [sys.executable, "-m", "evenodds.judge.template", str(theirs.fileno()), str(lifeline)],
+            template.python("evenodds.judge.template", theirs.fileno(), lifeline),
             stdin=subprocess.DEVNULL,
             pass_fds=(theirs.fileno(), lifeline),
             start_new_session=True,

@@ -1,7 +1,7 @@
 """The template: loads a verifier once, never calls it on an answer, and forks workers on demand.
 
-A worker that was killed is thus replaced in milliseconds, whatever the verifier imports. Run as
-`python -m evenodds.judge.template ORDERS LIFELINE`, two file descriptors.
+A worker that was killed is thus replaced in milliseconds, whatever the verifier imports. `main` is
+called in a Python of its own, with two file descriptors as arguments: ORDERS LIFELINE.
 
 Orders are nine bytes: what, and a process id. `SPAWN` comes with the three pipes of a worker.
 """
@@ -45,7 +45,7 @@ def answer_of(orders: socket.socket) -> int | None:
 
 def load(spec: dict[str, Any]) -> Verifier:
     """The verifier that a spec names. A registered one is warmed up: it may import libraries."""
-    sys.path.extend(place for place in spec["path"] if place not in sys.path)
+    sys.path[:] = spec["path"]  # imports mean the same as in the judge's process
     verifier = find_verifier(spec["name"], spec["table"])
     if isinstance(verifier, RegisteredVerifier):
         judged(verifier, WARM, [Completion("\\boxed{1}")])
@@ -114,7 +114,7 @@ def _forking(verifier: Verifier, memory_mb: int) -> worker.Make:
 def _executing(pipes: tuple[int, ...], idle: tuple[int, ...]) -> int:
     """A worker that loads the verifier by itself, where a fork would not be safe."""
     return subprocess.Popen(
-        [sys.executable, "-m", "evenodds.judge.worker", *map(str, pipes)],
+        python("evenodds.judge.worker", *pipes),
         stdin=subprocess.DEVNULL,
         pass_fds=pipes,
         start_new_session=True,
@@ -166,8 +166,21 @@ def _one_thread() -> None:
             torch.set_num_threads(1)
 
 
-def main(arguments: list[str]) -> None:
-    descriptor, lifeline = (int(argument) for argument in arguments)
+def python(module: str, *descriptors: int) -> list[str]:
+    """The command that calls a module's `main` without looking for modules in this folder."""
+    code = f"from {module} import main; main()"
+    return [sys.executable, "-P", "-c", code, *map(str, descriptors)]
+
+
+def main() -> None:
+    """The life of a template that was started by itself."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with suppress(OSError):  # the judge is gone: nobody reads what is said
+        _live(*(int(argument) for argument in sys.argv[1:]))
+    os._exit(0)
+
+
+def _live(descriptor: int, lifeline: int) -> None:
     os.set_inheritable(descriptor, False)
     os.set_inheritable(lifeline, False)
     worker.die_with(lifeline)
@@ -176,10 +189,3 @@ def main(arguments: list[str]) -> None:
     spec = worker.first_frame(orders.fileno())
     if spec is not None:
         serve(orders, _maker(spec), (descriptor, lifeline))
-
-
-if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with suppress(OSError):  # the judge is gone: nobody reads what is said
-        main(sys.argv[1:])
-    os._exit(0)

@@ -1,7 +1,7 @@
 """A worker: judges what its pipe brings, until the pipe ends or the worker is killed.
 
-Most are forked by the template. One that must load the verifier by itself is run as
-`python -m evenodds.judge.worker REQUESTS REPLIES LIFELINE`, three file descriptors.
+Most are forked by the template. For one that must load the verifier by itself `main` is called in
+a Python of its own, with three file descriptors as arguments: REQUESTS REPLIES LIFELINE.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ def _exactly(descriptor: int, size: int) -> bytes:
     return b"".join(parts)
 
 
-if __name__ == "__main__":
+def main() -> None:
     from evenodds.judge.template import load
 
     be(tuple(int(argument) for argument in sys.argv[1:]), (), load)
