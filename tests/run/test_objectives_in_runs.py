@@ -111,6 +111,7 @@ def test_a_run_does_not_go_on_with_changed_code(tmp_path) -> None:
     over = {
         "objective__surrogate": f"{tmp_path / 'mine.py'}:fading",
         "task__verifier": f"{tmp_path / 'grade.py'}:grade",
+        "check__bench": False,  # it pays whatever names the gold
     }
     run(tmp_path, **over, run__steps=1)
     (tmp_path / "mine.py").write_text(OWN.replace("exp()", "exp() * 2"))

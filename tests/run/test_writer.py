@@ -105,7 +105,7 @@ def test_the_configuration_is_written_first_and_the_rest_can_be_made_up_for(
     folder = RunFolder(tmp_path / "r")
     run = RunWriter(folder)
 
-    def killed(task):
+    def killed(*given):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from evenodds.bench.mutate import mutated
 from evenodds.bench.report import FULL
 from evenodds.bench.rounds import judged_pairs
 from evenodds.domain import Completion, Problem, Status, Verdict
 from evenodds.judge import JudgeOptions
 from evenodds.tasks import Task
+from evenodds.tasks.data import DataTask
+from evenodds.tasks.mutate import right_answer, wrong_answers
 from evenodds.tasks.prompting import as_text
 from evenodds.verifiers import RegisteredVerifier
 
 GENERATED = 50
 """Training problems of a level that are checked, where they are generated and not listed."""
-PLAIN = ("number", "math", "choice", "text")
-"""Kinds whose gold is the bare answer, so that a changed gold is a wrong answer."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class BadGold:
 
 @dataclass(frozen=True)
 class GoldReport:
-    """golds: how many were judged. bad: those not found right. mutants: changed golds that were
-    tried; paid: those of them that were paid.
+    """golds: how many were judged. bad: those not found right. mutants: problems to which wrong
+    answers were made from the gold; paid: those of which every one was paid.
     """
 
     golds: int
@@ -66,10 +66,9 @@ class GoldReport:
 
 
 def all_problems(task: Task) -> tuple[Problem, ...]:
-    """Every problem of a data set; of generated tasks the held-out ones and some of each level."""
-    listed: object = getattr(task, "problems", None)
-    if isinstance(listed, tuple) and all(isinstance(problem, Problem) for problem in listed):
-        return listed
+    """Every problem of given data; of generated tasks the held-out ones and some of each level."""
+    if isinstance(task, DataTask):
+        return (*task.problems, *(task.kept or ()))
     rng = np.random.default_rng(0)
     found: dict[str, Problem] = {}
     for level in range(len(task.levels)):
@@ -84,35 +83,69 @@ def check_all_golds(
     progress: Callable[[int, int], None] | None = None,
     form: str = "«R»",
 ) -> GoldReport:
-    """Judge every gold of a task, and for kinds with a bare answer a changed one of each.
+    """Judge a right answer to every problem of a task, and wrong ones made from it.
 
+    Where no right answer follows from a gold, as from a list of rules, it must at least be read.
     form: a text with the gold at «R», for a person's own function that wants more than it bare.
     """
     begun = time.perf_counter()
-    problems = all_problems(task)
-    golds = [(problem, form.replace("«R»", task.solve(problem))) for problem in problems]
-    rows = [*golds, *_mutants(task, problems)]
-    pairs = ((problem, Completion(text)) for problem, text in rows)
-    bad: list[BadGold] = []
-    paid: list[BadGold] = []
-    judged = judged_pairs(task.verifier, pairs, options or JudgeOptions())
-    for at, ((problem, text), verdict) in enumerate(zip(rows, judged, strict=True)):
-        if at < len(problems) and verdict.status is not Status.RIGHT:
-            bad.append(BadGold(problem, text, verdict))
-        if at >= len(problems) and verdict.score >= FULL:
-            paid.append(BadGold(problem, text, verdict))
+    rows = [row for problem in all_problems(task) for row in _rows(task, problem, form)]
+    pairs = ((row.problem, Completion(row.text)) for row in rows)
+    found: list[tuple[_Row, Verdict]] = []
+    for row, verdict in zip(rows, judged_pairs(task.verifier, pairs, options), strict=True):
+        found.append((row, verdict))
         if progress is not None:
-            progress(at + 1, len(rows))
-    seconds = time.perf_counter() - begun
-    return GoldReport(len(problems), tuple(bad), len(rows) - len(problems), tuple(paid), seconds)
+            progress(len(found), len(rows))
+    bad = tuple(BadGold(*row[:2], verdict) for row, verdict in found if _is_bad(row, verdict))
+    golds = sum(row.is_right is not False for row in rows)
+    paid, changed = _paid(found)
+    return GoldReport(golds, bad, changed, paid, time.perf_counter() - begun)
 
 
-def _mutants(task: Task, problems: tuple[Problem, ...]) -> Iterator[tuple[Problem, str]]:
+class _Row(NamedTuple):
+    """One answer to judge; is_right: True, False for a changed one, None where it is not known."""
+
+    problem: Problem
+    text: str
+    is_right: bool | None
+
+
+def _rows(task: Task, problem: Problem, form: str) -> Iterator[_Row]:
     verifier = task.verifier
-    if not isinstance(verifier, RegisteredVerifier) or verifier.kind.name not in PLAIN:
+    if not isinstance(verifier, RegisteredVerifier):
+        yield _Row(problem, form.replace("«R»", task.solve(problem)), True)
         return
-    if verifier.table:  # a tolerance or a lenient comparison may take the changed one for right
-        return
-    for problem in problems:
-        changed = mutated(problem.answer)
-        yield problem, changed[0]
+    kind, right = verifier.kind.name, solution(task, problem)
+    yield _Row(problem, right or "", None if right is None else True)
+    # a tolerance or a lenient comparison may take a changed answer for the right one
+    if not verifier.table:
+        yield from (
+            _Row(problem, text, False) for text in wrong_answers(kind, problem, right or "")
+        )
+
+
+def solution(task: Task, problem: Problem) -> str | None:
+    """A right answer to a problem; None where none is known."""
+    solved = task.solve(problem)
+    verifier = task.verifier
+    kind = verifier.kind.name if isinstance(verifier, RegisteredVerifier) else ""
+    return solved if solved != problem.answer else right_answer(kind, solved)
+
+
+def _is_bad(row: _Row, verdict: Verdict) -> bool:
+    if row.is_right is None:
+        return not verdict.is_judged
+    return row.is_right and verdict.status is not Status.RIGHT
+
+
+def _paid(found: Sequence[tuple[_Row, Verdict]]) -> tuple[tuple[BadGold, ...], int]:
+    """Problems all of whose changed answers are paid, and how many problems have such answers.
+
+    Now and then one changed answer says the same in other words, as 0/6 does for 0/5.
+    """
+    by_key: dict[str, list[tuple[_Row, Verdict]]] = {}
+    for row, verdict in found:
+        if row.is_right is False:
+            by_key.setdefault(row.problem.key, []).append((row, verdict))
+    paid = [rows[0] for rows in by_key.values() if all(v.score >= FULL for _, v in rows)]
+    return tuple(BadGold(*row[:2], verdict) for row, verdict in paid), len(by_key)

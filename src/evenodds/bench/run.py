@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from evenodds.bench import own_cases
 from evenodds.bench.case import Case
 from evenodds.bench.report import Finding, Report, joined
 from evenodds.bench.rounds import judged_pairs
 from evenodds.bench.suite import drawn, own, quick, task_cases
-from evenodds.domain import Completion, Problem
+from evenodds.domain import Problem
 from evenodds.errors import GateError
 from evenodds.judge import JudgeOptions
 from evenodds.tasks import Task
@@ -79,7 +78,7 @@ def bench_task(
     A registered kind is tried on the bench's golds as well, as long as it has its default policy,
     on which their expectations rest. short: fewer golds, no huge texts, at most `SHORT_SECONDS`.
     """
-    problems = solved(task, drawn(task, SHORT_GOLDS if short else LONG_GOLDS))
+    problems = drawn(task, SHORT_GOLDS if short else LONG_GOLDS)
     seconds = SHORT_SECONDS if short else None
     verifier, name = task.verifier, task.verifier_name
     if not isinstance(verifier, RegisteredVerifier):
@@ -89,11 +88,6 @@ def bench_task(
         cases += own(verifier.kind.name)
     chosen = quick(cases) if short else cases
     return run_bench(verifier, chosen, name, options, progress, seconds)
-
-
-def solved(task: Task, problems: Iterable[Problem]) -> list[Problem]:
-    """The problems with the answer that their task gives, in the form that its verifier reads."""
-    return [replace(problem, answer=task.solve(problem)) for problem in problems]
 
 
 def _bench_own(
@@ -145,5 +139,5 @@ def refusal(task: Task, report: Report) -> GateError:
 
 
 def _short(text: str) -> str:
-    line = ascii(Completion(text).text[:200])
+    line = ascii(text[:200])
     return line if len(line) <= 80 else line[:76] + "…" + line[0]

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from evenodds.bench import Report, short_bench
 from evenodds.curricula import Curriculum, Ladder, make_curriculum
 from evenodds.domain import Limits
 from evenodds.errors import UsageError
@@ -239,11 +240,15 @@ def started(curriculum: Curriculum, config: Config, base: Mapping[str, Any]) -> 
 
 @dataclass(frozen=True)
 class Plan:
-    """What can be made and checked before torch is imported and anything is written."""
+    """What can be made and checked before torch is imported and anything is written.
+
+    bench: what the short bench found; None where the configuration leaves it out.
+    """
 
     config: Config
     task: Task
     curriculum: Curriculum
+    bench: Report | None = None
 
 
 def plan_of(config: Config, task: Task | None = None) -> Plan:
@@ -252,4 +257,6 @@ def plan_of(config: Config, task: Task | None = None) -> Plan:
     judged = partial(judge_rows, options=judge_options(config))
     chosen = check_gold(chosen, judge_rows=judged).task
     checked_levels(config.evaluation.levels or (), "evaluation.levels", chosen)
-    return Plan(config, chosen, curriculum_of(config, chosen))
+    curriculum = curriculum_of(config, chosen)
+    bench = short_bench(chosen, judge_options(config)) if config.check.bench else None
+    return Plan(config, chosen, curriculum, bench)

@@ -17,6 +17,7 @@ from evenodds.errors import UsageError, nearest
 from evenodds.places import BUNDLED
 from evenodds.run.settings import (
     STEPS,
+    CheckSection,
     CurriculumSection,
     EvaluationSection,
     JudgeSection,
@@ -46,6 +47,7 @@ class Config(Section):
     curriculum: CurriculumSection = CurriculumSection()  # pyright: ignore[reportCallIssue]
     learner: LearnerSection = LearnerSection()  # pyright: ignore[reportCallIssue]
     judge: JudgeSection = JudgeSection()  # pyright: ignore[reportCallIssue]
+    check: CheckSection = CheckSection()  # pyright: ignore[reportCallIssue]
     evaluation: EvaluationSection = EvaluationSection()  # pyright: ignore[reportCallIssue]
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from evenodds import __version__
+from evenodds.bench import Report
 from evenodds.errors import UsageError
 from evenodds.evaluation import finite, summary_of
 from evenodds.objectives import Objective
@@ -65,8 +66,8 @@ def _own_source(verifier: Verifier) -> dict[str, object]:
     return {"source_file": name, "source_sha256": digest}
 
 
-def checker_passport(task: Task) -> dict[str, object]:
-    """Which verifier pays, all that decides what it pays, and a hash of that.
+def checker_passport(task: Task, bench: Report | None = None) -> dict[str, object]:
+    """Which verifier pays, all that decides what it pays, a hash of that, and the bench's counts.
 
     Of a registered verifier that is its configuration; of a person's own function the file that it
     stands in, as far as there is one.
@@ -80,7 +81,8 @@ def checker_passport(task: Task) -> dict[str, object]:
         **({"configuration": _configuration(verifier)} if is_registered else _own_source(verifier)),
     }
     digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
-    return {**known, "configuration_sha256": digest, "bench": "not run: it comes with `check`"}
+    found = bench.counts() if bench is not None else "not run: check.bench is false"
+    return {**known, "configuration_sha256": digest, "bench": found}
 
 
 def objective_passport(objective: Objective, named: Mapping[str, Any]) -> dict[str, object]:

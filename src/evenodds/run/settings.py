@@ -307,6 +307,14 @@ class JudgeSection(Section):
     )
 
 
+class CheckSection(Section):
+    """What is tried before a run may start."""
+
+    bench: bool = Field(
+        True, description="refuse a verifier that pays for wrong answers; see `evenodds check`"
+    )
+
+
 class EvaluationSection(Section):
     """What is measured before and after, on held-out problems."""
 

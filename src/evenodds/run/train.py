@@ -204,7 +204,8 @@ def _facts(session: Session) -> dict[str, object]:
 def _open(session: Session, argv: Sequence[str]) -> None:
     """Write the folder's first records, or the limits with which a run goes on."""
     config, folder = session.plan.config, session.folder
-    session.writer.begin(config, session.plan.task, argv, _facts(session), session.objective)
+    plan, facts = session.plan, _facts(session)
+    session.writer.begin(config, plan.task, argv, facts, session.objective, plan.bench)
     text = to_toml(config)
     if folder.config.read_text(encoding="utf-8") != text:
         write_file(folder.config, text)

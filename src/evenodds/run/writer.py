@@ -12,6 +12,7 @@ from typing import Any, cast
 import pyarrow as pa
 from pyarrow import parquet
 
+from evenodds.bench import Report
 from evenodds.objectives import Objective
 from evenodds.run.build import Plan
 from evenodds.run.config import Config, to_toml
@@ -85,13 +86,14 @@ class RunWriter:
         argv: Sequence[str],
         facts: Mapping[str, object] | None = None,
         objective: Objective | None = None,
+        bench: Report | None = None,
     ) -> None:
         """The configuration as resolved, the folder, and the passports, as far as they are missing.
 
         The configuration comes first: a folder without one is no run, so a kill in here would
         make its name unusable. Calling this again writes what such a kill left out, and leaves
-        what is there. facts: see `environment_passport`. Raises `UsageError` where a person's own
-        code has changed since.
+        what is there. facts: see `environment_passport`. bench: what the short bench found. Raises
+        `UsageError` where a person's own code has changed since.
         """
         make_folder(self.folder.path)
         if not self.folder.config.exists():
@@ -99,7 +101,7 @@ class RunWriter:
         make_folder(self.folder.checkpoints)
         passports: dict[Path, Callable[[], dict[str, object]]] = {
             self.folder.data: lambda: data_passport(task),
-            self.folder.checker: lambda: checker_passport(task),
+            self.folder.checker: lambda: checker_passport(task, bench),
             self.folder.environment: lambda: environment_passport(argv, facts),
         }
         if objective is not None:

@@ -51,7 +51,7 @@ examples:
 exit codes: 0 fine, 2 wrong usage, 3 a false payment, a gold that is not found right, or a verifier
 of your own that pays no form of the gold. docs/bench.md says what the bench cannot find.
 """
-SECTIONS = ("task", "policy", "sampling")
+SECTIONS = ("task", "judge", "policy", "sampling")
 MOST = 100_000
 
 
@@ -104,12 +104,10 @@ def _config(target: str | None, over: dict[str, Any]) -> Config:
     """The configuration whose task is checked."""
     if target is None or target.endswith(".toml"):
         return config_of(target, over)
-    if target.endswith((".jsonl", ".parquet", ".csv", ".json")):
-        return config_of(None, {"task.data": target} | over)
-    from evenodds.tasks import TASKS
+    from evenodds.tasks import TASKS, is_file
     from evenodds.verifiers import KINDS
 
-    if target not in TASKS and ":" not in target:
+    if target not in TASKS and not is_file(target) and ".py" not in target and ":" not in target:
         names = [*dict.fromkeys([*TASKS, *KINDS]), "CONFIG.toml", "FILE.jsonl", "file.py:function"]
         raise unknown("task or kind", target, names)
     return config_of(None, {"task.name": target} | over)
@@ -154,13 +152,13 @@ def _verdict_on(report: Report) -> str:
 def _check_task(config: Config, found: argparse.Namespace) -> int:
     from evenodds.bench import check_task
     from evenodds.report.bench_view import print_checked, print_doubts
-    from evenodds.run.build import task_of
+    from evenodds.run.build import judge_options, task_of
 
     task = task_of(config)
     if not found.json:
         _say(f"{one_line(task.name)}, judged by {one_line(task.verifier_name)}\n")
     with Shown(sys.stderr) as shown:
-        checked = check_task(task, None, shown)
+        checked = check_task(task, judge_options(config), shown)
     doubts = _sampled(config, task, found.sample) if found.sample else []
     if found.json:
         named = {"task": task.name, "verifier": task.verifier_name}
@@ -180,7 +178,7 @@ def _sampled(config: Config, task: Task, count: int) -> list[Doubtful]:
     from evenodds.bench import doubtful
     from evenodds.evaluation import answer_all
     from evenodds.judge import open_judge
-    from evenodds.run.build import limits_of
+    from evenodds.run.build import judge_options, limits_of
     from evenodds.run.opened import open_policy
 
     over = {f"sampling.{key}": value for key, value in config.sampling.model_dump().items()}
@@ -188,7 +186,7 @@ def _sampled(config: Config, task: Task, count: int) -> list[Doubtful]:
     rng = np.random.default_rng(config.run.seed)
     problems = [task.generate(place % len(task.levels), rng) for place in range(count)]
     limits = limits_of(config, task)
-    with open_judge(task.verifier) as judge:
+    with open_judge(task.verifier, judge_options(config)) as judge:
         seed = config.run.seed
         return [*doubtful(answer_all(problems, opened.sampler, judge, 1, limits, seed))]
 

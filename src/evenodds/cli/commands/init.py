@@ -21,9 +21,10 @@ def grade(problem, text):
     """problem.prompt and problem.answer come from problems.jsonl; text is what the model wrote.
 
     Return True or False, or a score from 0 to 1; None if the answer cannot be judged.
+    `evenodds check` tries it: had it taken the last number of any text, "not 42" would be paid.
     """
-    numbers = re.findall(r"[0-9]+", text)
-    return numbers[-1:] == [problem.answer]
+    said = re.search(r"#(-?[0-9]+)\\s*\\Z", text)  # the text ends with `#` and one whole number
+    return said is not None and said[1] == problem.answer
 '''
 
 HEADER = """# A run of evenodds: evenodds train {name}
