@@ -42,8 +42,6 @@ def run(seed: int) -> int:
     streams()
     random.seed(seed)
     sys.argv, sys.path[:0] = [PROGRAM], [os.getcwd()]
-    for name in [name for name in sys.modules if name.partition(".")[0] == "evenodds"]:
-        del sys.modules[name]
     code = _guarded()
     with suppress(BaseException):
         getattr(threading, "_shutdown", int)()  # waits for its threads, as an interpreter does

@@ -73,7 +73,8 @@ def warm_up() -> None:
     """Import what programs import most, once for all of them."""
     import importlib
 
-    for name in WARM.split():
+    talk = "evenodds.sandbox.talk"
+    for name in [*WARM.split(), f"{talk}.examiner", f"{talk}.solver"]:
         with contextlib.suppress(ImportError):  # an interpreter built without it
             importlib.import_module(name)
 

@@ -6,15 +6,15 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 from typing import Any, cast
 
 from evenodds.sandbox import Job, Limits, Outcome, Sandbox
 from evenodds.verifiers.code.gold import Asserts, Calls, Check
 from evenodds.verifiers.code.policy import Policy, spread
 
-FAR = Path(__file__).with_name("far")
+EXAMINER, SOLVER = (
+    f"from evenodds.sandbox.talk import {name}\n{name}.main()\n" for name in ("examiner", "solver")
+)
 MIB = 1 << 20
 NO_PYTHON = ("SyntaxError", "IndentationError", "TabError")
 
@@ -46,11 +46,6 @@ def limits_of(policy: Policy, total: float | None = None) -> Limits:
     )
 
 
-@lru_cache(maxsize=4)
-def source(name: str) -> str:
-    return (FAR / name).read_text(encoding="utf-8")
-
-
 def examine(
     sandbox: Sandbox, program: str, tests: Calls | Check | Asserts, gold: str, policy: Policy
 ) -> Result:
@@ -63,9 +58,8 @@ def examine(
         "seed": int(hashlib.sha256(gold.encode("utf-8", "replace")).hexdigest()[:12], 16),
     }
     job |= files.pop("job")
-    wire = {"wire.py": source("wire.py")}
-    trusted = Job(source("examiner.py"), files={**wire, **files, "job.json": json.dumps(job)})
-    untrusted = Job(source("solver.py"), files={**wire, "solution.py": program})
+    trusted = Job(EXAMINER, files={**files, "job.json": json.dumps(job)})
+    untrusted = Job(SOLVER, files={"solution.py": program})
     return _result(*sandbox.converse(trusted, untrusted, limits_of(policy)), count)
 
 

@@ -29,7 +29,7 @@ class Policy:
     """
 
     fence: Literal["python", "any"] = "any"
-    seconds: float = 2.0
+    seconds: float = 4.0
     total_seconds: float = 20.0
     memory_mb: int = 512
     max_tests: int = 50

@@ -11,7 +11,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-import wire
+from evenodds.sandbox.talk import wire
 
 
 def load() -> ModuleType:
@@ -56,6 +56,7 @@ def answered(module: ModuleType, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
+    """Answer the calls that come over the pipe, until it ends."""
     try:
         module = load()
     except BaseException as error:
@@ -68,6 +69,3 @@ def main() -> None:
         except EOFError:
             return
         wire.send(answered(module, request))
-
-
-main()

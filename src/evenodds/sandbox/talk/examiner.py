@@ -16,12 +16,14 @@ import random
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from types import ModuleType
 from typing import Any, TypeGuard
 
-import wire
+from evenodds.sandbox.talk import wire
 
-REPORT, sys.stdout = sys.stdout, open(os.devnull, "w")  # noqa: SIM115, for the whole process
+NO_DATA = "the program sent what is no data"
+KEPT_BACK = (AssertionError, StopIteration, StopAsyncIteration)
 IN_PLACE = (list, dict, set, bytearray)
 
 
@@ -49,13 +51,13 @@ class Link:
         except (OSError, EOFError):
             self.broken = "the program ended"
         except (ValueError, RecursionError, MemoryError):
-            self.broken = "the program sent what is no data"
+            self.broken = NO_DATA
         raise Broken(self.broken)
 
     def open(self) -> None:
         reply = self.ask(None)
         if reply.get("ready") is not True:
-            self.broken = str(reply.get("failed"))[:300]
+            self.broken = str(reply.get("failed", NO_DATA))[:300]
 
     def call(self, name: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
         self.calls += 1
@@ -74,18 +76,21 @@ class Link:
                 update(list(arguments), wire.unpack(reply["arguments"]))
             return value
         except Exception as error:
-            self.broken = "the program sent what is no data"
+            self.broken = NO_DATA
             raise Broken(self.broken) from error
 
 
 def as_exception(reply: dict[str, Any]) -> BaseException:
-    """The nearest exception of Python's own, if it is an `Exception`; else `SolutionError`."""
+    """The nearest exception of Python's own that a test may expect; else `SolutionError`.
+
+    A StopIteration would end a loop of the test, and `all(map(test, cases))` would be true.
+    """
     text = str(reply.get("text"))[:300]
     for name in reply["raised"] if isinstance(reply["raised"], list) else []:
         kind = getattr(builtins, name, None) if isinstance(name, str) else None
         if kind is Exception or not isinstance(kind, type):
             continue
-        if issubclass(kind, Exception) and not issubclass(kind, AssertionError):
+        if issubclass(kind, Exception) and not issubclass(kind, KEPT_BACK):
             with suppress(TypeError):  # a few want more than a text
                 return kind(text)
     return SolutionError(text)
@@ -249,6 +254,9 @@ def passed(test: Callable[[], None], link: Link) -> tuple[bool, str]:
 
 
 def main() -> None:
+    """Run the tests that `job.json` and the files beside it state, and report on stdout."""
+    report, sys.stdout = sys.stdout, open(os.devnull, "w")  # noqa: SIM115, for the whole process
+    tell = partial(print, file=report, flush=True)
     with open("job.json", encoding="utf-8") as file:
         job = json.load(file)
     random.seed(job["seed"])
@@ -261,19 +269,12 @@ def main() -> None:
         try:
             test = next(tests, None)
             if test is None:
-                tell({"end": True})
+                tell(json.dumps({"end": True}))
                 return
             is_passed, note = passed(test, link)
         except Exception as error:
-            tell({"gold": f"{type(error).__name__}: {error}"[:200]})
+            tell(json.dumps({"gold": f"{type(error).__name__}: {error}"[:200]}))
             return
-        tell({"passed": is_passed, "note": note})
+        tell(json.dumps({"passed": is_passed, "note": note}))
         if not is_passed and not job["all"]:
             return
-
-
-def tell(line: dict[str, Any]) -> None:
-    print(json.dumps(line), file=REPORT, flush=True)
-
-
-main()
