@@ -128,9 +128,11 @@ def _whole(value: object) -> int | None:
 
 
 _TOKEN = re.compile(r"\s{0,9}(?:([0-9]+)|(.))", re.DOTALL)
-_SIGNS = {ord(sign): "*" for sign in "×✕✖·⋅∙∗＊"}
-_SIGNS |= {ord(sign): "/" for sign in "÷∕⁄／"} | {ord(sign): "-" for sign in "−–－"}
-_SIGNS |= dict(zip(map(ord, "＋（）＝"), "+()=", strict=True))
+_SIGNS = {
+    ord(sign): plain
+    for signs, plain in {"×✕✖·⋅∙∗＊": "*", "÷∕⁄／": "/", "−–－": "-", "＋": "+", "＝": "="}.items()
+    for sign in signs
+}
 _LATEX = re.compile(r"\\(times|cdot|div|left|right|,|;|!|:|quad|\(|\)|\[|\]| )")
 _LATEX_SIGNS = {"times": "*", "cdot": "*", "div": "/"}
 _FRACTION = re.compile(r"\\[dt]?frac\s?\{([^{}]{1,200})\}\s?\{([^{}]{1,200})\}")

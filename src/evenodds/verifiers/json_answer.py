@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -116,8 +117,12 @@ def _found(completion: Completion, policy: Policy) -> Mark | Verdict:
 
 def _has_neighbour(text: str, mark: Mark) -> bool:
     """Whether another object stands right before the last one: `{…} or {…}`."""
-    before = text[max(0, mark.start - 20) : mark.start].rstrip(" \t\n,;/|&")
-    return before.removesuffix("or").removesuffix("and").rstrip(" \t\n,").endswith("}")
+    return _NEIGHBOUR.search(text, max(0, mark.start - 40), mark.start) is not None
+
+
+_NEIGHBOUR = re.compile(
+    r"\}[`*]{0,3}(?:[\s,;/|&]|or\b|and\b|maybe\b|perhaps\b|possibly\b|else\b|even\b){0,20}[`*]{0,3}\Z"
+)
 
 
 def _fences(text: str) -> list[Mark]:
@@ -236,8 +241,7 @@ def _references(schema: object) -> Iterator[str]:
 
 
 def _line(error: object) -> str:
-    text = error.message if hasattr(error, "message") else error
-    return " ".join(str(cast(object, text)).split())[:160]
+    return " ".join(str(getattr(error, "message", error)).split())[:160]
 
 
 KIND = Kind(

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from evenodds.domain import Status
-from evenodds.verifiers.text import normalized
+from evenodds.verifiers.text import normalized, unwrapped
 
 LETTERS = "ABCDEFGHIJ"
 MAX_CHARACTERS = 8_000
@@ -22,13 +22,14 @@ _W = "0-9A-Za-z_À-ɏ"
 # A and I are words too: before another word they are letters only where it goes on as a sentence
 _AFTER_A = "is|are|or|and|because|since|as|so|which|for|by|due|but|not|must|would|should|seems|no"
 _BARE = (
-    rf"(?<![{_W}\\-])(?<![{_W}]['’])"
-    rf"(?:[B-HJ]|A(?!\s{{1,2}}(?!(?:{_AFTER_A})\b)[a-zA-Z])|I(?!\s{{1,2}}(?!(?:is|or)\b)[a-zA-Z]))"
-    rf"(?![{_W}]|['’-][{_W}]|\s{{0,2}}[=+*^<>≤≥])"
+    rf"(?<![{_W}\\~¬!-])(?<![{_W}]['’])"
+    rf"(?:[B-HJ]|A(?![ \t]{{1,2}}(?!(?:{_AFTER_A})\b)[a-zA-Z])"
+    r"|I(?![ \t]{1,2}(?!(?:is|or)\b)[a-zA-Z]))"
+    rf"(?![{_W}\u0300-\u036f′]|['’-][{_W}]|\s{{0,2}}[=+*^<>≤≥]|\s?[-–—]\s?[A-J](?![{_W}]))"
 )
 _LETTER = (
     r"(?:[(\[{]{1,2}\s?(?P<held>[A-J])\s?[)\]}]{1,2}"
-    rf"|[\"“'‘]?(?P<bare>{_BARE})(?:[\"”’)]|'(?![a-z]))?)"
+    rf"|(?P<quote>[\"“'‘])?(?P<bare>{_BARE})(?(quote)[\"”'’]|(?!['’]))\)?)"
 )
 _FILL = (
     r"(?i:(?:clearly|definitely|probably|likely|most|therefore|thus|indeed|simply|just|both|either"
@@ -53,8 +54,14 @@ CHOSEN = re.compile(
     rf"[\s:]{{0,3}}{_FILL}{_NOT_FILL}{_FILL}{_LETTER}"
 )
 CHINESE = re.compile(
-    r"(?P<no>不)?(?:答案|选择|選擇|选|選)(?:应该|應該)?(?:不(?P<never>是))?(?:是|为|為|选|選)?"
+    r"(?P<no>不)?(?:答案|选项(?=[是为:])|选择|選擇|选|選)(?:应该|應該)?(?:不(?P<never>是))?"
+    r"(?:是|为|為|选|選)?"
     rf"[\s:]{{0,3}}(?:选项|選項)?\s?{_LETTER}"
+)
+LEFT = re.compile(
+    r"(?i:\b(?:so|thus|hence|therefore|leaves|leaving)\b[,:]?\s{1,2}"
+    rf"(?:only\s|option\s|it['’]s\s){{0,2}}){_LETTER}[\s.!]{{0,3}}$",
+    re.MULTILINE,
 )
 LOWER = re.compile(
     rf"(?i:(?<![{_W}])(?:answer|option|choice)\s?[:=]\s{{0,3}})(?P<bare>[a-j])(?P<held>(?!))?"
@@ -81,17 +88,17 @@ _LEAD = (
 _NOT_THAT = r"(?:(?i:not)\s{1,2}[A-J]\s?[,;]\s{0,2}(?i:(?:but|it is|it['’]s|rather)\s){0,2})?"
 LINE = re.compile(rf"[\s:=>#\-•.,\"|]{{0,12}}{_LEAD}{_NOT_THAT}{_LETTER}")
 _LINE_REST = re.compile(
-    r"\s{0,3}(?:[.!?\s]{0,4}\Z|[.):,;](?=\s|\Z)|[-–—:]\s|[,/&|]\s?[A-J]\b|[^\x00-\u02ff]"
+    r"[\"”]?\s{0,3}(?:[.!?\s]{0,4}\Z|[.):,;](?=\s|\Z)|[-–—:]\s|[,/&|]\s?[A-J]\b|[^\x00-\u02ff]"
     r"|(?:because|since|as|so|which|for|by|due|but|or|and|not|no|rather|instead)\b)"
 )
-_LISTED = re.compile(r"[\s*\-•>|]{0,8}[(\[]?([A-J])[)\].:]{1,2}(?=\s|\Z)")
+_LISTED = re.compile(r"[\s*\-•>|]{0,8}[(\[]?([A-J])(?:[)\].:]{1,2}(?=\s|\Z)|[ \t]{0,3}(?=\n|\Z))")
 _ONLY_LOWER = re.compile(r"[\s(\[\"'.:]{0,6}([a-j])[\s)\]\"'.:]{0,6}\Z")
-_JOIN = r"(?:,\s{0,2})?(?:(?P<or>(?i:or|oder|ou)\b|[/|]|或)|(?i:and|und|et)\b|[,&]|和|、)"
+_JOIN = r"(?:,\s{0,2})?(?:(?P<or>(?i:or|oder|ou)\b|[/|]|或)|(?i:and|und|et)\b|[,;&]|和|、)"
 _MAYBE = (
     r"(?i:(?:maybe|possibly|perhaps|else|even|also|option|choice|answer|both|either)\s{1,2}){0,3}"
 )
 WITH_NEXT = re.compile(
-    rf"[\s.]{{0,3}}{_JOIN}\s{{0,3}}{_MAYBE}{_LETTER}"
+    rf"[\s.(]{{0,3}}(?:{_JOIN}\s{{0,3}}{_MAYBE}|(?=[(\[]))(?:(?:or|and)\s)?{_LETTER}"
     r"(?P<verb>\s{1,3}(?i:is|was|are|would|can|has|does|do|fails?|cannot|isn))?"
 )
 WITH_LAST = re.compile(rf"{_LETTER}\s{{0,2}}{_JOIN}\s{{0,3}}{_MAYBE}\Z")
@@ -102,12 +109,13 @@ RETRACTED = re.compile(
 MENTION = re.compile(_LETTER)
 _OTHERS = re.compile(r"(?:\s{0,2}(?:,|and|or|&)\s{1,2}[A-J]\b){1,9}")
 CONTRAST = re.compile(
-    rf"[\s.,;]{{0,3}}(?i:(?:but|rather|instead|it is|it['’]s|that is)[\s,]{{1,2}}){{1,3}}{_LETTER}"
+    r"[\s.,;]{0,3}(?:(?i:(?:but|rather|instead|it is|it['’]s|that is)[\s,]{1,2}){1,3}"
+    rf"|(?:而|应该|應該)是\s?){_LETTER}"
 )
 _NEGATION = re.compile(
-    r"(?:(?i:\b(?:not|never|cannot|neither|nor|nicht|pas|doubt|unlikely)|n['’]t)\s{1,2}"
-    r"(?i:(?:think|believe|say|that|the|is|be|correct|right|answer|option|choice|it|to|a|final)"
-    r"\s{1,2}){0,6}|(?i:\b(?:wrong|incorrect|false)\s{1,2})|不是?\s{0,2}|不)\Z"
+    r"(?:(?i:\b(?:not|never|cannot|neither|nor|nicht|pas|doubt|unlikely|nobody|hardly|wrong"
+    r"|incorrect|false)|n['’]t)\s{1,2}(?i:(?:thinks?|believes?|says?|claim|that|would|the|is|be"
+    r"|correct|right|answer|option|choice|it|to|a|final)\s{1,2}){0,6}|不是?\s{0,2}|不)\Z"
 )
 _SUPPOSED = re.compile(
     r"(?i:\b(?:if|suppose|assume|assuming|whether|unless|were)\s{1,2}"
@@ -122,11 +130,6 @@ _SPOKEN = re.compile(
 _ANSWER_TAIL = re.compile(
     rf"(?<![{_W}]){_NOUN}{_TO}\s?(?:{_IS}|[:=])\s{{0,3}}(.{{1,300}})$", re.MULTILINE
 )
-_WRAPPED = re.compile(
-    r"\\{1,2}(?:text|textbf|textit|textrm|textsf|mathrm|mathbf|mathsf|mbox|boxed|fbox|operatorname)"
-    r"\s?\{([^{}]{0,400})\}"
-)
-_TYPESETTING = re.compile(r"\\{1,2}[()\[\]]|\\(?:quad|;|,|!| )|\$")
 _EMPHASIS = re.compile(r"\*|`|__|</?(?:b|i|u|em|strong|span|p)>")
 _WIDE = dict(
     zip(map(ord, "ＡＢＣＤＥＦＧＨＩＪ：．，（）。【】"), LETTERS + ":.,().[]", strict=True)
@@ -188,11 +191,7 @@ def plain_letters(text: str) -> str:
     """The text without LaTeX wrappers and emphasis; wide letters and `(c)` as `C` and `(C)`."""
     if not text.isascii():
         text = text.translate(_WIDE)
-    for _ in range(3):  # wrappers stand in each other no deeper than this
-        if "\\" not in text:
-            break
-        text = _WRAPPED.sub(r"\1", text)
-    text = _EMPHASIS.sub("", _TYPESETTING.sub(" ", text))
+    text = _EMPHASIS.sub("", unwrapped(text).replace("$", " "))
     return _LOWER_HELD.sub(lambda match: f"({match[1].upper()})", text)
 
 
@@ -202,7 +201,7 @@ def _letter(match: re.Match[str]) -> str:
 
 def _claims(text: str) -> list[_Claim]:
     found: list[_Claim] = []
-    for pattern in (BEFORE, CHOSEN, CHINESE, LOWER):
+    for pattern in (BEFORE, CHOSEN, CHINESE, LEFT, LOWER):
         for match in pattern.finditer(text):
             found += _claim(text, match)
     for match in AFTER.finditer(text):
@@ -270,7 +269,8 @@ def _standing(
 ) -> Reading:
     """The claim, unless another one is offered with it or it is denied or replaced behind."""
     rest = text[claim.end : claim.end + 2_000]
-    if _is_one_of_several(text, claim, rest):
+    other = CONTRAST.match(rest)
+    if _is_one_of_several(text, claim, rest) or (other and _letter(other) != claim.letter):
         return Reading(None, "another choice is offered with it", Status.SEVERAL_ANSWERS)
     if any(c.is_denied and c.letter == claim.letter and c.end > claim.end for c in claims):
         return Reading(None, "the choice is taken back", Status.WRONG)

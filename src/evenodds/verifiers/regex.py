@@ -13,7 +13,15 @@ from evenodds.verifiers import reasoning
 from evenodds.verifiers.context import objection
 from evenodds.verifiers.extract import Mark
 from evenodds.verifiers.kind import Kind
-from evenodds.verifiers.verdicts import Place, final_answer, gold_unreadable, paid, unpaid
+from evenodds.verifiers.text import unwrapped
+from evenodds.verifiers.verdicts import (
+    Place,
+    final_answer,
+    gold_unreadable,
+    paid,
+    spellings,
+    unpaid,
+)
 
 MAX_PATTERN = 10_000
 MAX_CHARACTERS = 10_000
@@ -25,8 +33,8 @@ class Policy:
     """How an answer is found and matched.
 
     order: where the final answer may stand.
-    mode: `fullmatch`, the whole answer fits; `search`, a part of it does, which is paid unless the
-    words around it deny it or join another one to it.
+    mode: `fullmatch`, the whole answer fits; `search`, a part of its last sentence does, which is
+    paid unless the words around it deny it or join another one to it.
     ignore_case: letters fit in either case. dotall: `.` fits a line break.
     longest: in `search`, a longer answer is not paid, for a long text holds many a match.
     """
@@ -62,26 +70,28 @@ def regex(problem: Problem, completion: Completion, policy: Policy = DEFAULT) ->
         return unpaid(completion, Status.WRONG, note, answer.text)
     if policy.mode == "search":
         return _searched(completion, answer, pattern)
-    if pattern.fullmatch(answer.text):
+    if any(pattern.fullmatch(text) for text in spellings(answer)):
         return paid(completion, answer.text, f"{answer.how}; it fits the pattern")
     note = f"{answer.how}; it does not fit the pattern"
     return unpaid(completion, Status.WRONG, note, answer.text)
 
 
 def _searched(completion: Completion, answer: Mark, pattern: re.Pattern[str]) -> Verdict:
-    """The last match in the answer, where nothing around it objects."""
-    found = list(pattern.finditer(answer.text))
+    """The last match in the last sentence of the answer, where nothing around it objects."""
+    text = _SENTENCE_END.split(unwrapped(answer.text).rstrip())[-1]
+    found = list(pattern.finditer(text))
     if not found:
         note = f"{answer.how}; nothing in it fits the pattern"
         return unpaid(completion, Status.WRONG, note, answer.text)
     last = found[-1]
-    against = _against(answer.text, last)
+    against = _against(text, last)
     if against is not None:
         status = Status.SEVERAL_ANSWERS if against[1] else Status.WRONG
         return unpaid(completion, status, f"{answer.how}; {against[0]}", last[0])
     return paid(completion, last[0], f"{answer.how}; a part of it fits the pattern")
 
 
+_SENTENCE_END = re.compile(r"[.!?;。]\s{1,3}(?=\S)|\n")
 _OR = re.compile(r"[\s,.)\]\"'*]{0,4}(?:\b(?:or|oder|ou)\b|[/|]|或)", re.IGNORECASE)
 _OR_BEFORE = re.compile(
     r"(?:\b(?:or|oder|ou)\s{1,2}(?:maybe\s|perhaps\s|possibly\s|the\s|a\s|an\s){0,3}|[/|]\s?|或)\Z",

@@ -15,7 +15,14 @@ from evenodds.errors import UsageError
 from evenodds.verifiers import reasoning
 from evenodds.verifiers.extract import Mark
 from evenodds.verifiers.kind import Kind
-from evenodds.verifiers.verdicts import Place, final_answer, gold_unreadable, paid, unpaid
+from evenodds.verifiers.verdicts import (
+    Place,
+    final_answer,
+    gold_unreadable,
+    paid,
+    spellings,
+    unpaid,
+)
 
 MAX_CHARACTERS = 20_000
 """A longer answer is compared exactly only."""
@@ -74,7 +81,7 @@ def text(problem: Problem, completion: Completion, policy: Policy = DEFAULT) -> 
         golds = tuple(normalized(gold) for gold in golds)
         is_right = normalized(answer.text) in golds
     else:
-        is_right = answer.text in golds
+        is_right = any(text in golds for text in spellings(answer))
     note = f"{answer.how}; {'the gold' if is_right else 'not the gold'}, {policy.compare}"
     if is_right:
         return paid(completion, answer.text, note)
@@ -134,11 +141,17 @@ _NEGATIONS = frozenset(
     {"not", "no", "never", "none", "neither", "nor", "without", "cannot", "cant", "dont", "doesnt"}
     | {"didnt", "isnt", "arent", "wasnt", "werent", "wont", "wouldnt", "shouldnt", "couldnt"}
     | {"hasnt", "havent", "hadnt", "nicht", "kein", "keine", "pas", "non", "不", "没", "無", "无"}
+    | {"neq", "ne", "≠"}
 )
 _ARTICLES = frozenset({"a", "an", "the"})
 # NFKC would make 102 of 10², and none of the signs between digits may go: 3.14 is not 314
 _RAISED = {ord(sign): f"^{plain}" for sign, plain in zip("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789", strict=True)}
 _UNSEEN = {ord(sign): None for sign in "\u00ad\u200b\u200c\u200d\u2060\ufeff"}
+_WRAPPED = re.compile(
+    r"\\{1,2}(?:text|textbf|textit|textrm|textsf|mathrm|mathbf|mathsf|mbox|boxed|fbox|operatorname)"
+    r"\s?\{([^{}]{0,400})\}"
+)
+_MATH = re.compile(r"\\{1,2}[()\[\]]|\\(?:quad|;|,|!| )")
 _KEPT = frozenset("#%&@/")
 _IN_NUMBERS = re.compile(
     r"(?<=[0-9])[.,:](?=[0-9])|(?<![\w)])[-−](?=\.?[0-9])|(?<![\w.])\.(?=[0-9])"
@@ -149,14 +162,26 @@ _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\s\u3040-\u30ff\u3400-\u9fff
 def normalized(text: str) -> str:
     """The text as `normalized` compares it.
 
-    NFKC without raised digits, case folded; hyphens are spaces; other punctuation goes, but for
-    signs inside numbers, `# % & @ /` and symbols such as `+` and `$`; the articles a, an and the
-    go; white space is one space. Articles and signs stay where nothing would be left without them.
+    Without LaTeX's `\\text{…}` and math marks; NFKC, but for raised digits; case folded; hyphens
+    are spaces; other punctuation goes, but for signs inside numbers, `# % & @ /` and symbols such
+    as `+` and `$`; the articles a, an and the go; white space is one space. Articles and signs stay
+    where nothing would be left without them.
     """
-    text = unicodedata.normalize("NFKC", text.translate(_RAISED).translate(_UNSEEN)).casefold()
+    text = unwrapped(text).translate(_RAISED).translate(_UNSEEN)
+    text = unicodedata.normalize("NFKC", text).casefold()
     kept = {match.start() for match in _IN_NUMBERS.finditer(text)}
     plain = "".join(_plain(sign, at in kept) for at, sign in enumerate(text)).split()
     return " ".join([w for w in plain if w not in _ARTICLES] or plain or text.split())
+
+
+def unwrapped(text: str) -> str:
+    """The text without the LaTeX that sets it: `\\text{…}` and its kin, math marks at its ends."""
+    if "\\" in text:
+        for _ in range(3):  # wrappers stand in each other no deeper than this
+            text = _WRAPPED.sub(r"\1", text)
+        text = _MATH.sub(" ", text)
+    whole = text.strip(" .\n*")
+    return whole[1:-1] if len(whole) > 1 and whole[0] == "$" == whole[-1] else text
 
 
 def _plain(sign: str, is_kept: bool) -> str:

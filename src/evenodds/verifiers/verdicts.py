@@ -22,10 +22,11 @@ LONGEST_BOX = 2_000
 """`extract.boxes` reads no further into a box, so that a longer one is refused, never compared."""
 
 _ANSWER_LINE = re.compile(
-    r"^[ \t*#>_]{0,8}(?:(?:so|thus|therefore|hence|and),?[ ])?(?:(?:the|my|our)[ ])?"
-    r"(?:final[ ]|correct[ ])?(?:answer|solution|答案)[*_ ]{0,4}(?:is\b|[:=：是])[*_ :]{0,6}",
+    r"(?:^[ \t*#>_]{0,8}(?:final |correct )?(?:answer|solution|答案)[*_ ]{0,4}(?:is\b|[:=：是])"
+    r"|\b(?:the|my|our) (?:final |correct )?answer[*_ ]{0,4}(?:is\b|[:=]))[*_ :]{0,6}",
     re.IGNORECASE | re.MULTILINE,
 )
+_EMPHASIS = "*_` "
 _TAKEN_BACK = re.compile(
     r"\b(?:wait|scratch that|i was wrong|on second thought|correction|i made a mistake"
     r"|that is wrong|that's wrong|ignore that)\b",
@@ -127,14 +128,14 @@ def _against(text: str, mark: Mark) -> tuple[str, bool] | None:
         return None
     # words behind a long answer explain it: numbers among them are no second answer
     is_block = mark.how in ("fence", "last object")
-    against = objection(text[: mark.end] if is_block else text, mark)
+    against = objection(text[: mark.end].replace("#", " ") if is_block else text, mark)
     if against is None and _TAKEN_BACK.search(text[mark.end : mark.end + 2_000]):
         return "the answer is taken back by what follows", False
     return against
 
 
 def answer_lines(text: str) -> list[Mark]:
-    """What follows `Answer:` or `The final answer is` at the start of a line, to its end."""
+    """What follows `Answer:` at the start of a line, or `the final answer is`, to its end."""
     starts = list(_ANSWER_LINE.finditer(text))
     limits = [*(match.start() for match in starts), len(text)]
     return [_line(text, match, limit) for match, limit in zip(starts, limits[1:], strict=True)]
@@ -144,6 +145,14 @@ def _line(text: str, match: re.Match[str], limit: int) -> Mark:
     line = text.find("\n", match.end(), limit)
     end = limit if line < 0 else line
     return Mark(text[match.end() : end], "answer line", match.start(), end, end < len(text))
+
+
+def spellings(mark: Mark) -> tuple[str, ...]:
+    """The answer as it stands; of an answer line also without emphasis and its full stop."""
+    if mark.how != "answer line":
+        return (mark.text,)
+    plain = mark.text.strip(_EMPHASIS)
+    return (mark.text, plain, plain.removesuffix(".").strip(_EMPHASIS))
 
 
 def last_line(text: str) -> list[Mark]:
@@ -179,6 +188,7 @@ __all__ = [
     "find",
     "gold_unreadable",
     "paid",
+    "spellings",
     "standing",
     "unpaid",
 ]
