@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 import evenodds
 from evenodds.judge import frames, template
-from evenodds.judge.process import Worker, flush
+from evenodds.judge.process import Worker, above, flush, pipe
 from evenodds.verifiers import Verifier
 
 KEPT = ("LC_", "PYTHON", "HF_", "EVENODDS_", "LD_", "DYLD_", "XDG_", "LEAN", "ELAN", "LAKE")
@@ -55,9 +55,9 @@ class Nursery:
         """A worker, asked for but not waited for. Raises `OSError` where none can be had."""
         if self.template is None:
             self.template = self.start()
-        requests, to_worker = os.pipe()
-        from_worker, replies = os.pipe()
-        lifeline, ours = os.pipe()
+        requests, to_worker = pipe()
+        from_worker, replies = pipe()
+        lifeline, ours = pipe()
         os.set_blocking(to_worker, False)
         os.set_blocking(from_worker, False)
         worker = Worker(to_worker, from_worker, ours, self._exit_code, self._reap)
@@ -140,10 +140,15 @@ def _is_plain(name: str) -> bool:
     return name in NAMED or name.startswith(KEPT)
 
 
+def _sockets() -> tuple[socket.socket, socket.socket]:
+    near, far = socket.socketpair()
+    return socket.socket(fileno=above(near.detach())), socket.socket(fileno=above(far.detach()))
+
+
 def by_exec(spec: dict[str, Any], is_own: bool) -> Template:
     """A template that imports the verifier by its name: a fresh Python, without torch."""
-    ours, theirs = socket.socketpair()
-    lifeline, hold = os.pipe()
+    ours, theirs = _sockets()
+    lifeline, hold = pipe()
     try:
         process = subprocess.Popen(
             template.python("evenodds.judge.template", theirs.fileno(), lifeline),
@@ -191,8 +196,8 @@ def can_fork() -> bool:
 
 def by_fork(verifier: Verifier, memory_mb: int) -> Template:
     """A template that has this process's memory as it is now, and so the function itself."""
-    ours, theirs = socket.socketpair()
-    lifeline, hold = os.pipe()
+    ours, theirs = _sockets()
+    lifeline, hold = pipe()
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):
             stream.flush()  # else the child would write it a second time

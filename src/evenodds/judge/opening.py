@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -65,12 +65,13 @@ def judge_rows(
     with open_judge(verifier, options) as judge:
         rows = iter(pairs)
         while batch := [*itertools.islice(rows, AT_ONCE)]:
-            yield from _verdicts(judge, verifier, batch)
+            yield from verdicts_of(judge, verifier, batch)
 
 
-def _verdicts(
-    judge: OpenJudge, verifier: Verifier, batch: list[tuple[Problem, Completion]]
+def verdicts_of(
+    judge: OpenJudge, verifier: Verifier, batch: Sequence[tuple[Problem, Completion]]
 ) -> list[Verdict]:
+    """The verdicts of an open judge on pairs, in order; each pair is a call of its own."""
     if isinstance(judge, WorkerJudge):
         calls = [Call(problem, [completion]) for problem, completion in batch]
         return [verdicts[0] for verdicts in judge.answered(calls)]

@@ -49,6 +49,23 @@ class Lost(Exception):
     """The process ended, or what it sends cannot be read."""
 
 
+def pipe() -> tuple[int, int]:
+    """A pipe whose ends are no standard streams, though one of those may have been closed."""
+    near, far = os.pipe()
+    return above(near), above(far)
+
+
+def above(descriptor: int) -> int:
+    """The descriptor, or a copy of it in its place, above those of the standard streams."""
+    if descriptor > 2:
+        return descriptor
+    import fcntl
+
+    copy = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
+    os.close(descriptor)
+    return copy
+
+
 def flush(worker: Worker) -> None:
     """Write what the pipe takes now; the rest waits in the outbox. A broken pipe is found later."""
     with suppress(BlockingIOError):

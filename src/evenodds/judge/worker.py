@@ -90,7 +90,9 @@ def quiet_down() -> None:
     try:
         os.dup2(2, 1)
     except OSError:  # there is no stderr
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 2)
+        os.dup2(nowhere, 1)
     speech = open(2, "w", 1, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
     sys.stdout = sys.stderr = speech  # a fork may have inherited a terminal view, or a capture
     warnings.simplefilter("ignore")
