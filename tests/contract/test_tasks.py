@@ -55,8 +55,8 @@ FILES: dict[str, Callable[[int], dict[str, object]]] = {
         "test_list": [f"assert f(1) == {n + 1}", f"assert f(0) == {n}"],
     },
 }
-SLOW = ("humaneval", "math", "mbpp")
-"""Their verifiers start processes."""
+SLOW = ("humaneval", "json-extraction", "math", "mbpp")
+"""Their verifiers start processes, or take milliseconds to read a gold."""
 
 
 @pytest.fixture

@@ -15,6 +15,8 @@ from evenodds.tasks.countdown import Countdown
 from evenodds.tasks.data import problems_task
 from evenodds.tasks.files import file_task
 from evenodds.tasks.hub import is_hub
+from evenodds.tasks.instructions import instruction_task
+from evenodds.tasks.json_extraction import extraction_task
 from evenodds.tasks.operations import ADDITION, DIVISION, MODULAR, MULTIPLICATION, SUBTRACTION
 from evenodds.tasks.own_file import own_file, own_function
 from evenodds.tasks.presets import PRESETS
@@ -27,6 +29,8 @@ TASKS: dict[str, Callable[[TaskOptions], Task]] = {
     **{operation.name: partial(Arithmetic, operation) for operation in LADDERS},
     "countdown": Countdown,
     "reverse": Reverse,
+    "instructions": instruction_task,
+    "json-extraction": extraction_task,
     **{name: partial(file_task, preset=preset) for name, preset in PRESETS.items()},
 }
 

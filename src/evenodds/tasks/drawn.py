@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
+from typing import cast
 
 import numpy as np
 
@@ -75,8 +76,7 @@ class DrawnTask:
 
     def wrong(self, problem: Problem) -> tuple[str, ...]:
         """Answers that look like the right one and are wrong, each in one way."""
-        found = problem.columns["wrong"]
-        return tuple(map(str, found)) if isinstance(found, tuple) else ()
+        return tuple(cast(Sequence[str], problem.columns["wrong"]))
 
     def passport(self) -> dict[str, object]:
         return {

@@ -252,7 +252,7 @@ def _highlights(rng: np.random.Generator) -> Asked:
         {"id": "detectable_format:number_highlighted_sections", "num_highlights": count},
         f"Highlight at least {count} passage{'s' * (count > 1)} with asterisks, *like this*.",
         lambda draft: draft.sentences.extend(["See *this part* here."] * count),
-        lambda answer: answer.replace("*this part*", "this part"),
+        lambda answer: re.sub(r"\*(this part)\*", r"\1", answer, flags=re.IGNORECASE),
     )
 
 
@@ -364,7 +364,9 @@ def draw(level: int, rng: np.random.Generator) -> Drawn:
 
 
 def _drawn(topic: str, asked: Sequence[Asked]) -> Drawn:
-    question = " ".join([f"Write a short text about {topic}.", *(one.words for one in asked)])
+    number = f"{len(asked)} instruction{'s' * (len(asked) > 1)}"
+    start = f"Write a short text about {topic}. Follow {number}."
+    question = " ".join([start, *(one.words for one in asked)])
     gold = json.dumps({"instructions": [one.entry for one in asked]})
     return Drawn(question, gold, written(topic, asked), ())
 

@@ -195,6 +195,8 @@ KIND = Kind(
         "seconds": DEFAULT.seconds,
         "memory_mb": DEFAULT.memory_mb,
     },
+    seconds=DEFAULT.seconds + 5.0,
+    unavailable=missing,
 )
 
 __all__ = ["KIND", "Policy", "lean", "missing"]
