@@ -269,6 +269,8 @@ SPOKEN = [  # a text, a gold, and whether it is paid
     ("All except A", "A", False),
     ("A through D", "A", False),
     ("A–D", "A", False),
+    ("\\boxed{B A}", "B", False),
+    ("B A", "B", False),
     ("A'", "A", False),
     ("A\u0304", "A", False),
     ("¬A", "A", False),
@@ -346,6 +348,8 @@ OPTIONS = [
     ("D. x = 41", "D", 0.0),
     ("The answer is D, x = 41", "D", 0.0),
     ("x = 41", "D", 0.0),
+    ("A 7", "B", 0.0),
+    ("The answer is A 7", "B", 0.0),
     ("the answer is not x = 42", "D", 0.0),
     ("x = 42 or x = 41", "D", 0.0),
 ]

@@ -91,6 +91,7 @@ _LINE_REST = re.compile(
     r"[\"”]?\s{0,3}(?:[.!?\s]{0,4}\Z|[.):,;](?=\s|\Z)|[-–—:]\s|[,/&|]\s?[A-J]\b|[^\x00-\u02ff]"
     r"|(?:because|since|as|so|which|for|by|due|but|or|and|not|no|rather|instead)\b)"
 )
+_CAPITAL = re.compile(r"\s{1,3}(?![A-J](?![A-Za-z]))[A-Z0-9]")
 _LISTED = re.compile(r"[\s*\-•>|]{0,8}[(\[]?([A-J])(?:[)\].:]{1,2}(?=\s|\Z)|[ \t]{0,3}(?=\n|\Z))")
 _ONLY_LOWER = re.compile(r"[\s(\[\"'.:]{0,6}([a-j])[\s)\]\"'.:]{0,6}\Z")
 _JOIN = r"(?:,\s{0,2})?(?:(?P<or>(?i:or|oder|ou)\b|[/|]|或)|(?i:and|und|et)\b|[,;&]|和|、)"
@@ -261,7 +262,7 @@ def _is_delimited(text: str, match: re.Match[str], end: int) -> bool:
         return False
     if _LINE_REST.match(rest):
         return True
-    return match["bare"] not in "AI" and bool(re.match(r"\s{1,3}[A-Z0-9]", rest))
+    return match["bare"] not in "AI" and bool(_CAPITAL.match(rest))
 
 
 def _standing(
@@ -347,4 +348,4 @@ def _by_text(options: Mapping[str, str]) -> dict[str, str | None]:
 
 
 def _key(text: str) -> str:
-    return normalized(plain_letters(text)).replace(" ", "")
+    return normalized(plain_letters(text), frozenset()).replace(" ", "")

@@ -143,7 +143,7 @@ _NEGATIONS = frozenset(
     | {"hasnt", "havent", "hadnt", "nicht", "kein", "keine", "pas", "non", "不", "没", "無", "无"}
     | {"neq", "ne", "≠"}
 )
-_ARTICLES = frozenset({"a", "an", "the"})
+ARTICLES = frozenset({"a", "an", "the"})
 # NFKC would make 102 of 10², and none of the signs between digits may go: 3.14 is not 314
 _RAISED = {ord(sign): f"^{plain}" for sign, plain in zip("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789", strict=True)}
 _UNSEEN = {ord(sign): None for sign in "\u00ad\u200b\u200c\u200d\u2060\ufeff"}
@@ -159,7 +159,7 @@ _IN_NUMBERS = re.compile(
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\s\u3040-\u30ff\u3400-\u9fff]{1,200}")
 
 
-def normalized(text: str) -> str:
+def normalized(text: str, articles: frozenset[str] = ARTICLES) -> str:
     """The text as `normalized` compares it.
 
     Without LaTeX's `\\text{…}` and math marks; NFKC, but for raised digits; case folded; hyphens
@@ -171,7 +171,7 @@ def normalized(text: str) -> str:
     text = unicodedata.normalize("NFKC", text).casefold()
     kept = {match.start() for match in _IN_NUMBERS.finditer(text)}
     plain = "".join(_plain(sign, at in kept) for at, sign in enumerate(text)).split()
-    return " ".join([w for w in plain if w not in _ARTICLES] or plain or text.split())
+    return " ".join([w for w in plain if w not in articles] or plain or text.split())
 
 
 def unwrapped(text: str) -> str:

@@ -110,7 +110,7 @@ def standing(completion: Completion, text: str, marks: Sequence[Mark]) -> Mark |
         return unpaid(completion, Status.NO_ANSWER, "the last box is not closed, or is too long")
     if not answer:
         return unpaid(completion, Status.NO_ANSWER, f"{last.how}; it is empty")
-    if len({mark.text.strip() for mark in joined(text, marks)}) > 1:
+    if len({mark.text.strip() for mark in joined(text, marks[-64:])}) > 1:
         note = f"{last.how}; different answers side by side"
         return unpaid(completion, Status.SEVERAL_ANSWERS, note, answer)
     against = _against(text, last)
