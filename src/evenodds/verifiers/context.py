@@ -72,6 +72,8 @@ def _around_number(before: str, mark: Mark) -> tuple[str, bool] | None:
         return "it is one of several numbers", True
     if _RELATED.search(before):
         return "it is the bound of a relation", False
+    if before.rstrip(" ")[-1:] in ("√", "∛"):
+        return "it is part of an expression", False
     if _BINARY.match(mark.text) and _is_operand(before, mark.text):
         return "it is part of an expression", False
     return None

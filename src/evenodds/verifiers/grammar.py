@@ -84,7 +84,7 @@ _ONE_LETTER_UNITS = frozenset("mgshlLVWJNKCFt")
 _NO_UNIT = re.compile(
     r"\b(?:or|and|if|else|but|not|to|then|of|out|over|squared|cubed|factorial|choose|mod|modulo"
     r"|times|plus|minus|divided|multiplied|more|less|half|third|hundred|dozen|base|pi|sqrt|in"
-    r"|inf|nan|is|than|thousandths|hundredths|tenths|thirds|halves|quarters)\b",
+    r"|inf|nan|is|than|wrong|incorrect|false|maybe|perhaps|unless|except|never|no|non|thousandths|hundredths|tenths|thirds|halves|quarters)\b",
     re.IGNORECASE,
 )
 _UNIT = re.compile(r"[^\W\d_]|[ °%/.'²³-]|\^[ {]{0,2}[-23°][ }]{0,2}")

@@ -10,6 +10,9 @@ MAX_CHARACTERS = 100_000
 _TAG = re.compile(
     r"<(/?)(think|thinking|thought|reasoning|reflection|scratchpad|analysis)\s{0,4}>", re.IGNORECASE
 )
+_NEXT_TURN = re.compile(
+    r"<\|(?:im_start|start_header_id)\|>\s{0,3}(?:user|human|system)\b", re.IGNORECASE
+)
 _SPECIAL = re.compile(
     r"<[|\uff5c][^<>|\uff5c\n]{1,40}[|\uff5c]>"
     r"|</?s>|<(?:bos|eos|pad|unk|start_of_turn|end_of_turn)>"
@@ -33,6 +36,10 @@ def final_part(text: str, prompt_tail: str = "") -> str | None:
             block = name
     if block is not None:
         return None
+    turn = _NEXT_TURN.search(text, start)
+    if turn and text[start : turn.start()].strip():
+        # what a model writes for the person who asks is no part of its answer
+        text = text[: turn.start()]
     # a token becomes a line break, so that the digits at its sides never grow together
     return _SPECIAL.sub("\n", text[max(start, len(text) - MAX_CHARACTERS) :])
 

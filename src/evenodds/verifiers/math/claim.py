@@ -9,7 +9,7 @@ from evenodds.verifiers.extract import boxes
 from evenodds.verifiers.math import choice, words
 from evenodds.verifiers.math.clean import clean
 from evenodds.verifiers.math.exact import UndefinedError, exact
-from evenodds.verifiers.math.find import box_cluster
+from evenodds.verifiers.math.find import box_cluster, phrase_marks
 from evenodds.verifiers.math.policy import Policy
 from evenodds.verifiers.math.resolve import SeveralError, resolve
 from evenodds.verifiers.math.statement import readings
@@ -37,11 +37,15 @@ class Claim:
 
 @dataclass(frozen=True)
 class Gold:
-    """The gold answer as read: its claim, and its letter where it is a choice."""
+    """The gold answer as read: its claim, its letter where it is a choice, why it is none.
+
+    is_number: whether it is one rational number.
+    """
 
     claim: Claim
     letter: str | None = None
     refusal: str = ""
+    is_number: bool = False
 
 
 def read_claim(text: str, policy: Policy, is_gold: bool = False) -> Claim:
@@ -53,7 +57,7 @@ def read_claim(text: str, policy: Policy, is_gold: bool = False) -> Claim:
     if found is not None:
         return Claim(text, key, (found,))
     try:
-        nodes = readings(clean(text), policy.decimal_comma)
+        nodes = readings(_bare(clean(text)), policy.decimal_comma)
         values = [resolve(node, policy, is_gold) for node in nodes]
     except SeveralError as error:
         return Claim(text, key, note=str(error), is_several=True)
@@ -62,6 +66,13 @@ def read_claim(text: str, policy: Policy, is_gold: bool = False) -> Claim:
     except (ArithmeticError, ValueError, RecursionError, MemoryError):
         return Claim(text, key, note="it is not a readable formula")
     return Claim(text, key, tuple(values), is_unworked=any(map(is_unworked, nodes)))
+
+
+def _bare(text: str) -> str:
+    """`(35 + 70 = 105)` without its brackets."""
+    if text[:1] == "(" and text[-1:] == ")" and "=" in text and not set(text[1:-1]) & set("(),"):
+        return text[1:-1]
+    return text
 
 
 def join_claims(claims: list[Claim]) -> Claim:
@@ -126,7 +137,13 @@ def read_gold(text: str, policy: Policy) -> Gold:
         return Gold(claim, letter, "it is empty" if not letter else "")
     if not claim.values and not letter and len(cut) > MAX_CHARACTERS:
         return Gold(claim, None, "it is too long")
-    return Gold(claim, letter, _undefined(claim))
+    return Gold(claim, letter, _undefined(claim), all(map(_is_rational, claim.values)))
+
+
+def _is_rational(value: Node) -> bool:
+    while value.kind in ("unit", "percent", "deg", "named"):
+        value = value.args[0]
+    return _number(value)
 
 
 def _answer_of(text: str) -> str:
@@ -139,6 +156,9 @@ def _answer_of(text: str) -> str:
 
 def _gold_claim(text: str, cut: str, policy: Policy) -> Claim:
     cluster = box_cluster(text) if "box" in text else []
+    said = phrase_marks(text) if not cluster and len(text) > 40 else []
+    if said:
+        return read_claim(said[0].text, policy, is_gold=True)
     if len(cluster) > 1 and all(mark.is_closed for mark in cluster):
         return join_claims([read_claim(mark.text, policy, is_gold=True) for mark in cluster])
     return read_claim(cut, policy, is_gold=True)

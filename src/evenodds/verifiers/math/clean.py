@@ -69,8 +69,8 @@ _LETTERS = {
 
 _DROPPED = re.compile(
     r"\\(?:left|right)\s?\.|\\(?:left|right|bigg?|Bigg?|biggl|biggr|bigl|bigr|Bigl|Bigr|middle"
-    r"|displaystyle|textstyle|scriptstyle|limits|nolimits|strut|hline|phantom|rm|bf|it|boldmath"
-    r"|boxed|fbox|framebox|underline|mathstrut)(?![a-zA-Z])"
+    r"|displaystyle|textstyle|scriptstyle|limits|nolimits|strut|hline|rm|bf|it|boldmath"
+    r"|boxed|fbox|framebox|mathstrut)(?![a-zA-Z])"
 )
 _SPACED = re.compile(r"\\[,;: !>]|\\(?:qquad|quad|noindent|thinspace|hspace|newline)|[~\n\t&]")
 _TEXT = re.compile(
@@ -94,7 +94,8 @@ _BRACED_COMMA = re.compile(r"(?<=[0-9])\s?\{\s?,\s?\}\s?(?=([0-9]{1,40}))")
 _GROUPED = re.compile(r"(?<![0-9.,_^])[1-9][0-9]{0,2}(?: [0-9]{3}){1,12}(?![0-9])")
 _CROSS = re.compile(r"(?<=[0-9)])\s[xX]\s(?=[0-9(])")
 _WORDED = re.compile(r"\b(?:minus|negative) (?=[0-9\\])")
-_ENDS = " *_`\"'.,:;?\\"
+_ENDS = ' *_`".,:;?\\'
+_DIGITS_APART = re.compile(r"(?<=[0-9.])\s{1,1500}(?=[0-9.])")
 _BARE_BRACE = re.compile(r"([\^_])\{([^{}\\])\}")
 
 
@@ -104,6 +105,8 @@ def clean(text: str) -> str:
         text = _from_unicode(text)
     if "\\" in text:
         text = _from_latex(text)
+    if "," in text and "{" in text:
+        text = _BRACED_COMMA.sub(lambda match: "" if len(match[1]) == 3 else ".", text)
     text = text.replace("$", " ").replace("\n", " ").replace("\t", " ")
     text = _CROSS.sub("*", _WORDED.sub("-", text))
     text = _GROUPED.sub(lambda match: match[0].replace(" ", ""), text)
@@ -125,7 +128,6 @@ def _from_latex(text: str) -> str:
     if not is_matrix:
         text = _DOUBLED.sub(r"\\", text).replace("\\\\", " ")
     text = _JOINED.sub("", text)
-    text = _BRACED_COMMA.sub(lambda match: "" if len(match[1]) == 3 else ".", text)
     text = _DROPPED.sub("", text).replace("\\$", " ").replace("\\%", "%").replace("\\&", " ")
     kept = text.replace("&", "\x01") if is_matrix else text
     kept = kept.replace("\\\\", "\x02") if is_matrix else kept
@@ -146,17 +148,18 @@ def _letter(match: re.Match[str]) -> str:
 
 def trimmed(text: str) -> str:
     """Without emphasis and punctuation at the ends; an ellipsis stays, for it says `and so on`."""
-    text = text.strip(" *_`\"'").rstrip("\\ ")
+    text = text.strip(' *_`"').rstrip("\\ ")
     if text.endswith("..."):
         return text
-    text = text.rstrip(_ENDS) if not text.endswith("f'") else text
-    return text.lstrip(' *_`":;,?')
+    return text.rstrip(_ENDS).lstrip(" *_`\"':;,?")
 
 
 def key(text: str) -> str:
     """A cleaned text without spaces and wrappers, for comparing two texts letter by letter."""
     text = clean(text).replace("\\text{", "{").replace("\x01", "&").replace("\x02", ";")
-    text = _BARE_BRACE.sub(r"\1\2", "".join(text.split()))
+    # digits that a space parts stay parted: `4 2` is not 42
+    text = _DIGITS_APART.sub("\x03", text)
+    text = _BARE_BRACE.sub(r"\1\2", "".join(text.split(" ")))
     while text[:1] == "{" and text[-1:] == "}" and text.count("{") == 1:
         text = text[1:-1]
     return text

@@ -18,7 +18,8 @@ from evenodds.verifiers.math.tree import Node, NotMathError, is_decimal, kinds, 
 
 POINTS = (1, 2)
 _CONSTANTS = frozenset(["pi", "e", "i"])
-_UNIT_LETTERS = frozenset("mgshLlVWJNKCFt")
+_STEPS = frozenset(["floor", "ceil", "sgn"])
+_UNIT_LETTERS = frozenset("mgshLKNJWVCF")
 
 
 def scalar(gold: Node, answer: Node, policy: Policy) -> str | None:
@@ -45,7 +46,7 @@ def _forms(node: Node, policy: Policy) -> list[Node]:
     if node.kind == "unit":
         return _forms(node.args[0], policy) if policy.units else [node]
     if node.kind == "deg":
-        return _forms(node.args[0], policy)
+        return [*_forms(node.args[0], policy), node]
     if node.kind == "percent":
         inner = node.args[0]
         shares = [inner, Node("/", (inner, num(100)))]
@@ -55,14 +56,14 @@ def _forms(node: Node, policy: Policy) -> list[Node]:
 
 def _without_letter(gold: Node, answer: Node, policy: Policy) -> str | None:
     """`1,000 m^2` meets the gold 1000: a letter that measures, behind one written number."""
-    if symbols(gold) or answer.kind != "*" or answer.args[0].kind not in ("num", "/"):
+    if symbols(gold) or answer.kind != "*" or answer.args[0].kind not in ("num", "/", "deg"):
         return None
     unit = answer.args[1]
     if unit.kind == "^" and unit.args[1] in (num(2), num(3)):
         unit = unit.args[0]
     if unit.kind != "sym" or unit.name not in _UNIT_LETTERS or symbols(answer.args[0]):
         return None
-    how = expression(gold, answer.args[0], policy)
+    how = scalar(gold, answer.args[0], policy)
     return f"{how}, a unit aside" if how else None
 
 
@@ -151,7 +152,7 @@ def rational(
     exact_side, decimal = (answer, gold) if decimals[0] else (gold, answer)
     if places(exact_side) is not None:
         return None
-    if _is_within(gold, answer, policy.tolerance):
+    if _is_within(gold, answer, policy.tolerance) and _is_cut(decimal, exact_side):
         return f"equal within a relative {float(policy.tolerance):g}"
     if decimals[0] and _is_rounding(decimal, exact_side, policy):
         return "the gold is its rounding"
@@ -160,6 +161,12 @@ def rational(
 
 def _is_within(left: Fraction, right: Fraction, tolerance: Fraction) -> bool:
     return abs(left - right) <= tolerance * max(abs(left), abs(right))
+
+
+def _is_cut(decimal: Fraction, value: Any) -> bool:
+    """Whether `decimal` is `value`, rounded or cut off at its last place."""
+    unit = 10 ** (places(decimal) or 0)
+    return bool(abs(value * unit - decimal.numerator * unit // decimal.denominator) <= 1)
 
 
 def _rounded(gold: Fraction, answer: Fraction, policy: Policy) -> str | None:
@@ -212,7 +219,8 @@ def _near(gold: Node, answer: Node, policy: Policy) -> str | None:
         return None
     written = mp.mpf(decimal.numerator) / decimal.denominator
     bound = mp.mpf(policy.tolerance.numerator) / policy.tolerance.denominator
-    if abs(value - written) <= bound * max(abs(value), abs(written)):
+    is_within = abs(value - written) <= bound * max(abs(value), abs(written))
+    if is_within and _is_cut(decimal, value):
         return f"equal within a relative {float(policy.tolerance):g}"
     if is_gold and _is_rounding(decimal, value, policy):
         return "the gold is its rounding"
@@ -220,11 +228,13 @@ def _near(gold: Node, answer: Node, policy: Policy) -> str | None:
 
 
 def _numeric(gold: Node, answer: Node, has_names: bool) -> str | None:
+    if has_names and (_calls(gold) | _calls(answer)) & _STEPS:
+        raise NotMathError("it rounds a variable")
     mp = _evaluator(_digits(gold, answer))
     points = (0, 1, 2) if has_names else (0,)
     if has_names and "abs" in kinds(gold) | kinds(answer):
         points = (0, 1, -1, -2, -3)
-    bases = (0, 10) if _has_log(gold) or _has_log(answer) else (0,)
+    bases = (0, 10) if "log" in _calls(gold) | _calls(answer) else (0,)
     for base in bases:
         pairs = (
             (numeric.value(gold, mp, p, base), numeric.value(answer, mp, p, base)) for p in points
@@ -234,5 +244,7 @@ def _numeric(gold: Node, answer: Node, has_names: bool) -> str | None:
     return None
 
 
-def _has_log(node: Node) -> bool:
-    return (node.kind == "call" and node.name == "log") or any(map(_has_log, node.args))
+def _calls(node: Node) -> frozenset[str]:
+    """The names of the functions in a tree."""
+    own = frozenset((node.name,)) if node.kind == "call" else frozenset[str]()
+    return own.union(*map(_calls, node.args))

@@ -17,8 +17,8 @@ from evenodds.verifiers.math.tree import Node, NotMathError
 
 PRIME = 2**255 - 19
 IMAGINARY = pow(2, (PRIME - 1) // 4, PRIME)
-MAX_BITS = 150_000
-MAX_FACTORIAL = 5_000
+MAX_BITS = 40_000
+MAX_FACTORIAL = 3_000
 _PLAIN = frozenset(["num", "+", "*", "/", "^", "neg", "sym", "percent", "ratio"])
 
 

@@ -18,6 +18,7 @@ from evenodds.verifiers.extract import (
     phrase_start,
     tags,
 )
+from evenodds.verifiers.math.vocabulary import FUNCTIONS
 
 MAX_WHOLE = 300
 _DELIMITER = re.compile(r"\$\$|(?<!\\)\$|\\[()\[\]]")
@@ -29,8 +30,11 @@ _PHRASE_CUT = re.compile(
 )
 _GAP = re.compile(
     r"(?:[\s,;/&$.*=:]|\\[()\[\],;!]|\\quad|\\qquad|\\text\s?\{[^{}]{0,40}\}"
-    r"|[a-zA-Z]_?\{?[0-9a-zA-Z]{0,2}\}?\s?=|\b(?:and|or|und|oder|et|ou)\b){0,40}"
+    r"|[a-zA-Z]_?\{?[0-9a-zA-Z]{0,2}\}?\s?=|\b(?:[a-z]{2,12}\s){0,2}(?:and|or|und|oder|et|ou)\b){0,40}"
 )
+
+
+_JOIN = re.compile(r"[,;&]|\b(?:and|or|und|oder|et|ou)\b")
 
 
 def box_cluster(text: str) -> list[Mark]:
@@ -52,7 +56,8 @@ def _is_gap(gap: str) -> bool:
     """Whether only connectives and names stand between two boxes: one answer in two boxes."""
     if "\n\n" in gap or ". " in gap:
         return False
-    return _GAP.fullmatch(gap) is not None
+    is_display = "$$" in gap or "\\]" in gap
+    return _GAP.fullmatch(gap) is not None and not (is_display and not _JOIN.search(gap))
 
 
 def tag_cluster(text: str) -> list[Mark]:
@@ -76,6 +81,11 @@ def phrase_marks(text: str) -> list[Mark]:
     if cut:
         marks.append(Mark(text[value : cut.start()], "'answer is'", start, cut.start(), True))
     return marks + money(text, start, value)
+
+
+def is_final(text: str, start: int) -> bool:
+    """Whether the word `final` stands before an `answer is`."""
+    return text[max(0, start - 8) : start].strip(" *_").lower().endswith("final")
 
 
 def _sentence_end(text: str, start: int) -> int:
@@ -132,6 +142,23 @@ def whole_marks(text: str) -> list[Mark]:
     return marks
 
 
+_WORD = re.compile(r"(?<![\\{a-zA-Z])[a-zA-Z]{2,40}(?![a-zA-Z])|[^\W\d_\x00-\x7f]{2,40}")
+_NOT_A_WORD = FUNCTIONS | {"sqrt", "pi"}
+
+
+def tail_mark(text: str) -> list[Mark]:
+    """The formula that the text ends with, behind its last word: `so we get x^2 + 1.`"""
+    text = text.rstrip()
+    start = max(0, len(text) - 200)
+    for word in _WORD.finditer(text, start):
+        if word[0] not in _NOT_A_WORD:
+            start = word.end()
+    tail = text[start:]
+    if start == 0 or not re.search(r"[a-zA-Z\\√π]", tail) or not re.search("[0-9a-zA-Z]", tail):
+        return []
+    return [Mark(tail, "last formula", start, len(text), False)]
+
+
 def number_mark(text: str) -> list[Mark]:
     return last_number(text)
 
@@ -143,6 +170,7 @@ SCANNERS: dict[str, Callable[[str], list[Mark]]] = {
     "'answer is'": phrase_marks,
     "formula": formula_marks,
     "whole text": whole_marks,
+    "last formula": tail_mark,
     "last number": number_mark,
 }
 EXPLICIT = frozenset(["box", "answer tags"])

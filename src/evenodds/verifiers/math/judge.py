@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from evenodds.domain import Completion, Problem, Prompt, Status, Stop, Verdict
+from evenodds.domain import Completion, Problem, Status, Stop, Verdict
 from evenodds.verifiers.context import DIRECTION, objection
 from evenodds.verifiers.extract import Mark
-from evenodds.verifiers.math import choice, compare
+from evenodds.verifiers.math import choice, compare, echo
 from evenodds.verifiers.math.claim import Claim, Gold, join_claims, read_claim, read_gold
-from evenodds.verifiers.math.clean import key
-from evenodds.verifiers.math.find import EXPLICIT, SCANNERS, VARIANTS
+from evenodds.verifiers.math.find import EXPLICIT, SCANNERS, VARIANTS, is_final, phrase_marks
 from evenodds.verifiers.math.policy import DEFAULT, Policy
-from evenodds.verifiers.reasoning import final_part
+from evenodds.verifiers.verdicts import final_text, gold_unreadable, paid, unpaid
+
+_OPEN_ENDED = frozenset(["last number", "last formula", "whole text", "last line", "formula"])
 
 
 @dataclass(frozen=True)
@@ -38,13 +39,13 @@ def judge(problem: Problem, completion: Completion, policy: Policy = DEFAULT) ->
     """
     gold = read_gold(problem.answer, policy)
     if gold.refusal:
-        return Verdict(0.0, Status.GOLD_UNREADABLE, note=f"the gold answer: {gold.refusal}")
-    final = final_part(completion.text, completion.prompt_tail)
-    if final is None:
-        return _unpaid(completion, Status.NO_ANSWER, None, "the reasoning was never closed")
-    found = find(final, gold, policy)
+        return gold_unreadable(gold.refusal)
+    text = final_text(completion)
+    if isinstance(text, Verdict):
+        return text
+    found = find(text, gold, policy)
     if found is None:
-        return _unpaid(completion, Status.NO_ANSWER, None, "no answer was found")
+        return unpaid(completion, Status.NO_ANSWER, "no answer was found")
     if completion.stop is Stop.BUDGET and not found.is_closed:
         return _unpaid(completion, Status.TRUNCATED, found, "cut before the answer was complete")
     return _compared(problem, completion, found, gold, policy)
@@ -58,37 +59,31 @@ def _compared(
         return _unpaid(completion, status, found, found.refusal)
     how = equal(found.claim, gold, policy)
     if how is None:
-        return _unpaid(completion, *_refusal(found.claim, gold))
+        status, note = _refusal(found.claim, gold)
+        return _unpaid(completion, status, found, note)
     if found.claim.is_unworked and found.claim.key != gold.claim.key:
         if not policy.arithmetic:
             return _unpaid(completion, Status.WRONG, found, "it is not worked out")
-        if _repeats(problem.prompt, found.claim.text):
+        if echo.repeats(problem.prompt, found.claim.text):
             return _unpaid(completion, Status.WRONG, found, "it repeats the question")
-    status = Status.TRUNCATED if completion.stop is Stop.BUDGET else Status.RIGHT
-    return Verdict(1.0, status, found.claim.text.strip()[:200], f"{found.how}; {how}")
+    return paid(completion, found.claim.text.strip(), f"{found.how}; {how}")
 
 
-def _refusal(claim: Claim, gold: Gold) -> tuple[Status, Found, str]:
-    found = Found(claim, "", False)
+def _refusal(claim: Claim, gold: Gold) -> tuple[Status, str]:
     if claim.is_several:
-        return Status.SEVERAL_ANSWERS, found, claim.note
+        return Status.SEVERAL_ANSWERS, claim.note
     if not claim.values and not claim.key:
-        return Status.NO_ANSWER, found, "it is empty"
+        return Status.NO_ANSWER, claim.note or "it is empty"
     if not claim.values:
-        return Status.WRONG, found, f"not the gold, and not understood: {claim.note}"
+        return Status.WRONG, f"not the gold, and not understood: {claim.note}"
     several = all(map(compare.is_several, claim.values))
     if several and gold.claim.values and not any(map(compare.is_several, gold.claim.values)):
-        return Status.SEVERAL_ANSWERS, found, "it offers several values"
-    return Status.WRONG, found, "compared exactly, and different"
+        return Status.SEVERAL_ANSWERS, "it offers several values"
+    return Status.WRONG, "compared exactly, and different"
 
 
-def _unpaid(completion: Completion, status: Status, found: Found | None, note: str) -> Verdict:
-    if completion.stop is Stop.BUDGET:
-        status = Status.TRUNCATED
-    if found is None:
-        return Verdict(0.0, status, None, note)
-    text = found.claim.text.strip()[:200]
-    return Verdict(0.0, status, text, f"{found.how}; {note}" if found.how else note)
+def _unpaid(completion: Completion, status: Status, found: Found, note: str) -> Verdict:
+    return unpaid(completion, status, f"{found.how}; {note}", found.claim.text.strip())
 
 
 def equal(claim: Claim, gold: Gold, policy: Policy) -> str | None:
@@ -107,16 +102,12 @@ def equal(claim: Claim, gold: Gold, policy: Policy) -> str | None:
     return None
 
 
-def _repeats(prompt: Prompt, text: str) -> bool:
-    """Whether an expression stands in the question as it is."""
-    asked = prompt if isinstance(prompt, str) else " ".join(turn["content"] for turn in prompt)
-    return key(text) in key(asked[-20_000:])
-
-
 def find(text: str, gold: Gold, policy: Policy = DEFAULT) -> Found | None:
     """The final answer by the first mark of the policy's order that holds one."""
     last: Found | None = None
     for name in policy.order:
+        if name == "last formula" and gold.is_number:
+            continue
         marks = SCANNERS[name](text)
         if not marks:
             continue
@@ -125,15 +116,30 @@ def find(text: str, gold: Gold, policy: Policy = DEFAULT) -> Found | None:
         found = (
             _first(text, marks, policy, gold) if name in VARIANTS else _read(text, marks, policy)
         )
+        if name == "box":
+            return _last_word(text, marks[-1], found, gold, policy)
         if name in EXPLICIT or _is_understood(found, gold):
             return found
         last = last or found
     return _chosen(text, policy, gold) if gold.letter else last
 
 
+def _last_word(text: str, box: Mark, found: Found, gold: Gold, policy: Policy) -> Found:
+    """The answer in the box, unless a later `final answer is` names one."""
+    marks = phrase_marks(text)
+    if not marks or marks[-1].start < box.end or not is_final(text, marks[-1].start):
+        return found
+    later = _first(text, marks, policy, gold)
+    return later if _is_understood(later, gold) else found
+
+
 def _is_understood(found: Found, gold: Gold) -> bool:
+    """Whether a text says something of the gold's sort: words are no answer where a value is."""
     claim = found.claim
-    return bool(claim.values or found.refusal or claim.is_several or claim.key == gold.claim.key)
+    if claim.key == gold.claim.key or found.refusal or claim.is_several:
+        return True
+    values = [value for value in claim.values if value.kind != "text"]
+    return bool(values or (claim.values and all(v.kind == "text" for v in gold.claim.values)))
 
 
 def _first(text: str, marks: Sequence[Mark], policy: Policy, gold: Gold) -> Found:
@@ -146,12 +152,7 @@ def _read(text: str, marks: Sequence[Mark], policy: Policy) -> Found:
     last = marks[-1]
     if not last.is_closed and last.how == "box":
         return Found(Claim("", "", note="the last box is not closed"), last.how, False)
-    closed = last.is_closed and last.how not in (
-        "last number",
-        "whole text",
-        "last line",
-        "formula",
-    )
+    closed = last.is_closed and last.how not in _OPEN_ENDED
     against = _against(text, last)
     claim = join_claims([read_claim(mark.text, policy) for mark in marks])
     if against is not None:
@@ -163,6 +164,8 @@ def _against(text: str, mark: Mark) -> tuple[str, bool] | None:
     if mark.how in ("whole text", "last line"):
         is_turned = DIRECTION.search(mark.text) is not None
         return ("direction marks reorder its characters", False) if is_turned else None
+    if mark.how == "last formula":
+        mark = replace(mark, how="last number")
     return objection(text, mark)
 
 

@@ -23,7 +23,8 @@ from evenodds.verifiers.math.vocabulary import (
 
 
 class Token(NamedTuple):
-    """kind: number, name, function, word, and, sign, relation, set, special, end.
+    """kind: number, name, constant, function, word, text (`\\text{…}`), and, sign, relation, set,
+    special, cell, line, end.
 
     text: what it stands for, commands under one name. is_spaced: whether a space stands before it.
     """
@@ -37,7 +38,7 @@ END = Token("end", "")
 
 _TOKEN = re.compile(
     r"\\text\{(?P<text>[^{}]{0,200})\}"
-    r"|(?P<number>(?:[0-9]{1,1500}(?:\.[0-9]{1,1500})?|\.[0-9]{1,1500})"
+    r"|(?P<number>(?:[0-9]{1,1500}(?:\.[0-9]{1,1500}|\.(?=\s?\\overline))?|\.[0-9]{1,1500})"
     r"(?:[eE][-+]?[0-9]{1,4}(?![0-9.a-zA-Z]))?)"
     r"|\\(?P<command>[a-zA-Z]{1,40})"
     r"|(?P<escaped>\\[{}|])"
@@ -122,7 +123,7 @@ def _words(text: str) -> list[Token]:
 def _text_token(plain: str) -> Token:
     if plain.isdigit():
         return Token("number", plain, True)
-    return Token("word", plain, True)
+    return Token("text", plain, True)
 
 
 def _word(text: str, is_spaced: bool, before: Token) -> list[Token]:

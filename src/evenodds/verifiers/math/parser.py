@@ -13,6 +13,7 @@ _FACTOR_SIGNS = frozenset(["(", "[", "{", "\\{", "<("])
 _CALLED = frozenset("fgh")
 MAX_DIGITS = 1_200
 MAX_EXPONENT = 1_000
+MAX_FACTORS = 60
 
 
 @dataclass
@@ -96,7 +97,7 @@ def _signed_term(cursor: Cursor) -> Node:
 def _term(cursor: Cursor) -> Node:
     """Factors joined by signs or by standing side by side."""
     product = _factor(cursor)
-    while True:
+    for _ in range(MAX_FACTORS):
         token = cursor.peek()
         if token.kind == "sign" and token.text in ("*", "/"):
             cursor.take()
@@ -106,6 +107,7 @@ def _term(cursor: Cursor) -> Node:
             product = Node("*", (product, _factor(cursor)))
         else:
             return product
+    raise NotMathError("it has too many factors")
 
 
 def _signed_factor(cursor: Cursor) -> Node:
@@ -122,7 +124,8 @@ def _starts_factor(cursor: Cursor, before: Node) -> bool:
         return token.text not in ("finish", "pmod", "rfloor", "rceil")
     if token.kind == "number":
         # `2^6 3^5` and `\sqrt{2} 3` are products; `2 3` is two numbers
-        return token.is_spaced and before.kind in ("^", "*") and before.args[-1].kind != "num"
+        last = before.args[-1] if before.kind == "*" else before
+        return token.is_spaced and last.kind == "^"
     if token.kind == "sign" and token.text == "|":
         return cursor.bars == 0
     return token.kind == "sign" and token.text in _FACTOR_SIGNS

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-ORDER = ("box", "answer tags", "####", "'answer is'", "formula", "whole text", "last number")
+ORDER = (
+    *("box", "answer tags", "####", "'answer is'"),
+    *("formula", "whole text", "last formula", "last number"),
+)
 
 
 @dataclass(frozen=True)

@@ -137,22 +137,23 @@ def _overlap(left: Node, right: Node) -> list[Node]:
     return [piece(low.args[0], high.args[1], brackets)]
 
 
-def from_inequality(node: Node) -> Node:
+def from_inequality(node: Node, is_gold: bool) -> Node:
     """The region of a chain of inequalities in one variable; else an `order` to be compared.
 
-    An `order` has its sides from small to large, and its signs as name.
+    The variable has to stand alone, a minus aside, for `2x + 3 < 5` is a question and no answer;
+    only a gold is solved. An `order` has its sides from small to large, and its signs as name.
     """
     sides, signs = node.args, node.name.split()
     if signs[0] in (">", ">="):
         sides, signs = sides[::-1], [_FLIPPED[sign] for sign in signs[::-1]]
-    solved = _solved(sides, signs)
+    solved = _solved(sides, signs, is_gold)
     return solved or Node("order", sides, " ".join(signs))
 
 
-def _solved(sides: tuple[Node, ...], signs: list[str]) -> Node | None:
+def _solved(sides: tuple[Node, ...], signs: list[str], is_gold: bool) -> Node | None:
     parts: list[Node] = []
     for i, sign in enumerate(signs):
-        part = _half(sides[i], sides[i + 1], sign == "<=")
+        part = _half(sides[i], sides[i + 1], sign == "<=", is_gold)
         if part is None or (parts and part.name != parts[0].name):
             return None
         parts.append(part)
@@ -162,7 +163,7 @@ def _solved(sides: tuple[Node, ...], signs: list[str]) -> Node | None:
     return both if both is not None and both.args else None
 
 
-def _half(low: Node, high: Node, is_closed: bool) -> Node | None:
+def _half(low: Node, high: Node, is_closed: bool, is_gold: bool) -> Node | None:
     """The half-line where low < high, if the two are linear in one variable between them."""
     name = _variable(low, high)
     if name is None:
@@ -173,10 +174,11 @@ def _half(low: Node, high: Node, is_closed: bool) -> Node | None:
         return region(piece(LEAST, high, brackets), name=name)
     if high == variable and not symbols(low) - _CONSTANTS:
         return region(piece(low, INFINITY, brackets), name=name)
-    slope_start = _linear(minus(high, low), name)
-    if slope_start is None:
+    line = _linear(minus(high, low), name)
+    alone = Node("neg", (variable,)) in (low, high)
+    if line is None or not (is_gold or alone):
         return None
-    slope, start = slope_start
+    slope, start = line
     end = num(-start / slope)
     if slope > 0:
         return region(piece(end, INFINITY, brackets), name=name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from evenodds.verifiers.math import regions
+from evenodds.verifiers.math import matrices, regions
 from evenodds.verifiers.math.equal import expression
 from evenodds.verifiers.math.exact import exact
 from evenodds.verifiers.math.policy import Policy
@@ -44,7 +44,7 @@ def resolve(node: Node, policy: Policy, is_gold: bool) -> Node:
         return regions.from_group(node)
     if node.kind == "group" and any(part.kind in ("inf", "neg") for part in node.args):
         return regions.from_group(node) if regions.has_infinity(node) else node
-    return expanded(node)
+    return expanded(matrices.worked(node))
 
 
 def _unnamed(node: Node) -> Node:
@@ -78,7 +78,7 @@ def label(node: Node) -> str | None:
         return None
     if node.kind == "call" and len(node.name.strip("'")) == 1:
         return f"{node.name}({','.join(map(_written, node.args))})"
-    if node.kind in ("abs", "ratio", "call") or (node.kind == "group" and node.name == "()"):
+    if node.kind in ("abs", "ratio") or (node.kind == "group" and node.name == "()"):
         inside = [label(arg) for arg in node.args]
         return f"{node.kind}({','.join(map(str, inside))})" if all(inside) else None
     if node.kind in ("*", "/") and _is_points(node):
@@ -112,7 +112,7 @@ def _relation(node: Node, policy: Policy, is_gold: bool) -> Node:
     if len(signs) == 2 and signs[0] == "=" and label(node.args[0]) is not None:
         return _relation(Node("rel", node.args[1:], signs[1]), policy, is_gold)
     if all(sign in ("<", "<=") for sign in signs) or all(sign in (">", ">=") for sign in signs):
-        return regions.from_inequality(node)
+        return regions.from_inequality(node, is_gold)
     raise NotMathError("its relation signs do not go together")
 
 
@@ -131,7 +131,7 @@ def _equation(sides: tuple[Node, ...], signs: list[str], policy: Policy, is_gold
     count = signs.index("~") + 1 if "~" in signs else len(sides)
     if count == 1 and label(sides[0]) is not None:
         count = 2
-    told = sides[:count]
+    told = list(sides[:count])
     if not is_gold:
         _check(sides, count)
     name = label(told[0])
@@ -144,10 +144,10 @@ def _equation(sides: tuple[Node, ...], signs: list[str], policy: Policy, is_gold
         return expanded(last)
     if len(told) > 2 or expression(told[0], last, policy):
         return expanded(last)
-    return Node("eq", told, "=")
+    return Node("eq", tuple(told), "=")
 
 
-def _last(sides: tuple[Node, ...]) -> Node:
+def _last(sides: list[Node]) -> Node:
     """The last side that is no mere name; of `a = b` the second name."""
     for side in reversed(sides[1:]):
         if label(side) is None or side.kind == "text":

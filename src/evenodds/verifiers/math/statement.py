@@ -7,7 +7,7 @@ import re
 from evenodds.verifiers.grammar import is_unit
 from evenodds.verifiers.math.lexer import Token, tokenize
 from evenodds.verifiers.math.parser import Cursor, expression
-from evenodds.verifiers.math.tree import MAX_CHARACTERS, Node, NotMathError, num
+from evenodds.verifiers.math.tree import MAX_CHARACTERS, Node, NotMathError, num, symbols
 
 MAX_PARTS = 60
 _SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
@@ -121,7 +121,7 @@ def _pass_modulus(cursor: Cursor) -> None:
 
 
 def _side(cursor: Cursor) -> Node:
-    if cursor.peek().kind == "word":
+    if cursor.peek().kind in ("word", "text"):
         return _words(cursor)
     if cursor.peek().kind == "sign" and cursor.peek().text == "\\{" and _builder(cursor):
         return _built(cursor)
@@ -142,7 +142,7 @@ def _union_part(cursor: Cursor) -> Node:
 def _words(cursor: Cursor) -> Node:
     """A side of words only, such as a name before `=` or a word that is the answer."""
     words: list[str] = []
-    while cursor.peek().kind in ("word", "name") or cursor.peek().text == "-":
+    while cursor.peek().kind in ("word", "text", "name") or cursor.peek().text == "-":
         words.append(cursor.take().text)
     text = " ".join(words)
     if cursor.peek().kind not in ("end", "relation", "and") and cursor.peek().text not in (
@@ -156,6 +156,8 @@ def _words(cursor: Cursor) -> Node:
 def _with_unit(cursor: Cursor, node: Node) -> Node:
     start = cursor.at
     words: list[str] = []
+    if cursor.peek().kind == "word" and symbols(node):
+        return node
     while _in_unit(cursor.peek(), bool(words)):
         words.append(cursor.take().text)
     if not words:
@@ -178,7 +180,7 @@ def _starts_relation(cursor: Cursor) -> bool:
 
 
 def _in_unit(token: Token, is_started: bool) -> bool:
-    if token.kind == "word":
+    if token.kind in ("word", "text"):
         return True
     if not is_started:
         return False

@@ -62,8 +62,10 @@ def kinds(node: Node) -> frozenset[str]:
 
 
 def is_decimal(node: Node) -> bool:
-    """Whether it is one number that was written with a decimal point."""
+    """Whether it is one number written with a decimal point, a power of ten behind it or not."""
     if node.kind == "neg":
+        return is_decimal(node.args[0])
+    if node.kind == "*" and node.args[1].kind == "^" and node.args[1].args[0] == num(10):
         return is_decimal(node.args[0])
     return node.kind == "num" and node.name == "decimal"
 

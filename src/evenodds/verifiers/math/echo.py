@@ -1,0 +1,35 @@
+"""Whether an answer that is not worked out only repeats the question."""
+
+from __future__ import annotations
+
+import re
+
+from evenodds.domain import Prompt
+from evenodds.verifiers.math.clean import clean, key
+
+MAX_PROMPT = 20_000
+_RUN = re.compile(r"[-+*/^()!0-9. \\a-z{}]{3,200}")
+_NUMBER = re.compile(r"[0-9]{1,40}(?:\.[0-9]{1,40})?")
+_OPERATOR = re.compile(r"[-+*/^!]|\\(?:cdot|times|div|frac|binom)")
+
+
+def repeats(prompt: Prompt, text: str) -> bool:
+    """Whether an expression stands in the question as it is, or reordered, or with little added."""
+    asked = prompt if isinstance(prompt, str) else " ".join(turn["content"] for turn in prompt)
+    asked = asked[-MAX_PROMPT:]
+    if key(text) in key(asked):
+        return True
+    mine = sorted(_NUMBER.findall(clean(text)))
+    return any(_is_within(run, mine) for run in _RUN.findall(clean(asked)))
+
+
+def _is_within(run: str, mine: list[str]) -> bool:
+    theirs = sorted(_NUMBER.findall(run))
+    if len(theirs) < 2 or len(mine) > len(theirs) + 2 or not _OPERATOR.search(run):
+        return False
+    rest = list(mine)
+    for number in theirs:
+        if number not in rest:
+            return False
+        rest.remove(number)
+    return True
