@@ -28,7 +28,7 @@ class Limits:
     """
 
     seconds: float = 2.0
-    patience: float = 2.0
+    patience: float = 3.0
     total: float = 30.0
     memory: int = 512 * 2**20
     disk: int = 16 * 2**20

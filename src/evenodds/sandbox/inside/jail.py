@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import resource
 import sys
-from contextlib import suppress
 from dataclasses import dataclass
 
 from evenodds.sandbox.inside import landlock, libc, seccomp
@@ -139,5 +138,3 @@ def limit(cell: Cell) -> None:
         _, hard = resource.getrlimit(kind)
         least = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(kind, (least, least))
-    with suppress(OSError):
-        os.nice(5)
