@@ -13,7 +13,7 @@ _WORD = re.compile(r"\w+")
 _JOINED_WORD = re.compile(r"\w+(?:['’-]\w+){0,20}")
 _SENTENCE_END = re.compile(r"[.!?…]{1,8}[\"'”’)\]*_]{0,4}(?=\s|\Z)|[。！？]")
 _BLANK_LINES = re.compile(r"\n[ \t]{0,40}\n")
-_DIVIDER = re.compile(r"(?<!\*)\*\*\*(?!\*)")
+_DIVIDER = re.compile(r"\*\*\*")
 _LAST_WORD = re.compile(r"[\w.]{1,12}\Z")
 _ABBREVIATIONS = frozenset(
     re.findall(
