@@ -364,6 +364,11 @@ def test_the_text_of_an_option_is_an_answer(text: str, gold: str, score: float) 
     assert judged(text, gold, columns=columns).score == score
 
 
+def test_a_gold_pays_itself() -> None:
+    for gold, letter in GOLDS:
+        assert judged(gold, gold).score == float(letter is not None)
+
+
 def test_a_gold_may_be_an_options_text_or_index() -> None:
     assert judged("D", "x = 42", prompt=LISTED).score == 1.0
     assert judged("C", "x = 42", prompt=LISTED).score == 0.0

@@ -60,6 +60,8 @@ def choice(problem: Problem, completion: Completion, policy: Policy = DEFAULT) -
     text = final_text(completion)
     if isinstance(text, Verdict):
         return text
+    if text.strip() == problem.answer.strip() and completion.stop is not Stop.BUDGET:
+        return paid(completion, gold.letter, "written as the gold is")
     reading, how = _read(completion, text, options, policy)
     if isinstance(reading, Verdict):
         return reading
