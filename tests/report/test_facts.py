@@ -57,3 +57,17 @@ def test_kl_and_clipped_shares_have_a_picture_where_there_are_any(tmp_path: Path
     synthetic.write_metrics(folder, rows)
     found = {picture.title for picture in training_pictures(read_run(folder))}
     assert found - titles == {"Distance from the start (KL)", "Tokens that the clip silenced"}
+
+
+def test_answers_that_could_not_be_judged_are_told(tmp_path: Path) -> None:
+    folder = synthetic.write_run(tmp_path)
+    rows = synthetic.metrics(50)
+    for row in rows:
+        row |= {"status/timeout": 0.0, "status/error": 0.0}
+    synthetic.write_metrics(folder, rows)
+    assert "Not judged" not in dict(facts(read_run(folder)))
+    rows[3] |= {"status/timeout": 0.25, "status/error": 0.5}
+    rows[4] |= {"status/timeout": 0.25}
+    synthetic.write_metrics(folder, rows)
+    told = "2 % of the answers (timeout 1 %, error 1 %), in 2 steps of 50"
+    assert dict(facts(read_run(folder)))["Not judged"] == told

@@ -177,6 +177,12 @@ def test_the_share_of_mixed_groups_and_idle_steps_are_shown() -> None:
     assert not any("difficulty" in line for line in lines)
 
 
+def test_the_share_of_answers_that_could_not_be_judged_is_shown() -> None:
+    metrics = {"groups/mixed": 0.5, "status/timeout": 0.02, "status/error": 0.01}
+    assert "mixed 50 % · not judged 3 %" in step_line(1, 9, 1.0, None, metrics, ())
+    assert "judged" not in step_line(1, 9, 1.0, None, {"status/timeout": 0.0}, ())
+
+
 def test_the_step_before_the_last_is_not_told_too() -> None:
     stream, clock = io.StringIO(), Clock()
     play(PlainView(stream, clock), clock, steps=12)

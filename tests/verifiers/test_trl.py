@@ -122,7 +122,6 @@ def fails(completions: Any, **kwargs: Any) -> list[float]:
         (lambda completions: 1.0, "returned a float, not a list"),
         (lambda completions: None, "returned a NoneType, not a list"),
         (lambda completions, ground_truth: [], "wants 'ground_truth', which is not there"),
-        (lambda completions, completion_ids: [], "wants 'completion_ids'"),
         (lambda completions, trainer_state: [trainer_state.global_step], "may not depend on"),
         (lambda completions: ["1", float("nan"), [1]], "not a finite number"),
     ],
@@ -131,6 +130,16 @@ def test_what_goes_wrong_is_an_error_of_one_line_for_each(function: Any, words: 
     verdicts = asked(function)
     assert [v.status for v in verdicts] == [Status.ERROR] * 3
     assert all(words in v.note and "\n" not in v.note for v in verdicts)
+
+
+def test_answers_without_tokens_have_their_bytes_and_say_so() -> None:
+    def lengths(completions: Any, completion_ids: Any) -> list[float]:
+        return [float(len(ids)) for ids in completion_ids]
+
+    assert [v.score for v in asked(lengths, ids=[[1], [2, 3], []])] == [1.0, 2.0, 0.0]
+    verdicts = asked(lengths)
+    assert [v.score for v in verdicts] == [2.0] * 3
+    assert verdicts[0].note.endswith("completion_ids: bytes, for there are no tokens here")
 
 
 def test_one_answer_is_a_group_of_one() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from evenodds.report.plain import UNJUDGED, not_judged
 from evenodds.report.record import RunRecord
 from evenodds.report.series import is_number, of_metric
 from evenodds.report.text import counted, duration, safe, short
@@ -54,6 +55,7 @@ def facts(run: RunRecord) -> Facts:
         ("Problems", _curriculum(run)),
         ("Steps", _steps(run)),
         ("Updates", _updates(run)),
+        ("Not judged", _not_judged(run)),
         ("Difficulty", _difficulty(run)),
         ("Time", _time(run)),
         ("Seed", str(_known(run, "run", "seed"))),
@@ -129,6 +131,18 @@ def _updates(run: RunRecord) -> str:
     updates, rate = done["updates"], done["learning_rate"]
     last = f", the last with learning rate {rate:.3g}" if rate is not None else ""
     return f"{updates:,}{last}"
+
+
+def _not_judged(run: RunRecord) -> str:
+    """How many answers the verifier could not judge, and why; nothing where it judged all."""
+    rows = [dict(not_judged(row)) for row in run.metrics]
+    names = [name for name in UNJUDGED if any(name in row for row in rows)]
+    if not names:
+        return ""
+    shares = {name: 100 * sum(row.get(name, 0.0) for row in rows) / len(rows) for name in names}
+    why = ", ".join(f"{name.replace('_', ' ')} {share:.2g} %" for name, share in shares.items())
+    steps = counted(sum(map(bool, rows)), "step")
+    return f"{sum(shares.values()):.2g} % of the answers ({why}), in {steps} of {len(rows)}"
 
 
 def _difficulty(run: RunRecord) -> str:

@@ -17,6 +17,7 @@ from evenodds.report.text import duration, one_line, safe, short, shortened
 MOST_OFTEN = 2.0  # seconds between two lines, at least
 STEPS, SECONDS = 10, 20.0  # a line is due after so many steps, or so long
 LINES_PER_SAMPLE = 5
+UNJUDGED = ("timeout", "error", "gold_unreadable")
 TABLE_HEAD = ("held-out", "sampled", "points gained [95 %]", "greedy", "verdict")
 
 
@@ -126,10 +127,19 @@ def step_line(
 
 
 def signal(metrics: Mapping[str, Any]) -> list[str]:
-    """`mixed 62 %`, the share of the groups that teach, and `no update` where none was made."""
+    """`mixed 62 %`, the share of the groups that teach; `not judged 3 %` of the answers, where
+    there are such; `no update` where none was made."""
     share = metrics.get("groups/mixed")
     mixed = [f"mixed {100 * share:.0f} %"] if is_number(share) else []
-    return [*mixed, *(["no update"] if "skipped" in metrics else [])]
+    left_out = sum(share for _, share in not_judged(metrics))
+    unjudged = [f"not judged {100 * left_out:.2g} %"] if left_out else []
+    return [*mixed, *unjudged, *(["no update"] if "skipped" in metrics else [])]
+
+
+def not_judged(metrics: Mapping[str, Any]) -> list[tuple[str, float]]:
+    """(status, share of the answers) of those that could not be judged, without zeros."""
+    found = [(name, metrics.get(f"status/{name}")) for name in UNJUDGED]
+    return [(name, float(share)) for name, share in found if is_number(share) and share]
 
 
 def level_label(difficulty: Any, levels: Sequence[str]) -> str:

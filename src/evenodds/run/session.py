@@ -58,6 +58,7 @@ class Session:
     evaluation_seconds: float = 0.0
     slowest: float = 0.0
     idle: int = 0
+    told_unjudged: bool = False
 
     def __post_init__(self) -> None:
         config = self.plan.config
@@ -174,10 +175,20 @@ class Session:
         state, report = train_step(before, self.tools, self.step_config)
         self.record(before, state, report, started)
         self.slowest = max(self.slowest, self.clock.elapsed - started)
+        self.tell_unjudged(report)
         self.idle = self.idle + 1 if report.skipped else 0
         if self.idle == IDLE_STEPS:
             self.view.note(f"{IDLE_STEPS} steps in a row without an update: {report.skipped}.")
         return state
+
+    def tell_unjudged(self, report: StepReport) -> None:
+        """Say once why an answer could not be judged; how many there are is in every line."""
+        every = [verdict for group in report.groups for verdict in group.verdicts]
+        missed = [verdict for verdict in every if not verdict.is_judged]
+        if missed and not self.told_unjudged:
+            self.told_unjudged = True
+            counts = f"{len(missed)} of {len(every)} answers of this step could not be judged"
+            self.view.note(f"{counts} and are left out; the first: {missed[0].note}")
 
     def record(self, before: State, state: State, report: StepReport, started: float) -> None:
         """Write the step's metrics and rollouts, and show it."""

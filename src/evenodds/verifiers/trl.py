@@ -73,6 +73,8 @@ def rewards(
     if isinstance(found, str | Mapping) or not hasattr(found, "__iter__"):
         raise ValueError(f"the function returned a {type(found).__name__}, not a list of rewards")
     scores = [*cast(Sequence[object], found)]
+    if ids is None and "completion_ids" in parameters(function):
+        extra["completion_ids"] = ["bytes, for there are no tokens here"] * len(scores)
     if len(scores) != len(completions):
         raise ValueError(f"the function returned {len(scores)} rewards for {len(completions)}")
     return scores, [_logged(extra, index) for index in range(len(scores))]
@@ -93,12 +95,16 @@ def _arguments(
     given["completions"] = [
         [{"role": "assistant", "content": c.text}] if chat else c.text for c in completions
     ]
-    if ids is not None:
-        given["completion_ids"] = [[*one] for one in ids]
+    given["completion_ids"] = [[*one] for one in ids or map(_bytes, completions)]
     given["trainer_state"] = NoState()
     given["log_extra"] = extra.__setitem__
     given["log_metric"] = _unheard
     return given
+
+
+def _bytes(completion: Completion) -> list[int]:
+    """Stand for token ids where an answer comes as text only, such as the gold's own."""
+    return [*completion.text.encode("utf-8", "surrogatepass")]
 
 
 def _unheard(name: str, value: float) -> None:
