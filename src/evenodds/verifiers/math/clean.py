@@ -88,7 +88,9 @@ _DOUBLED = re.compile(r"\\\\(?=[a-zA-Z]{2})")
 _ENVIRONMENT = re.compile(
     r"\\(?:begin|end)\s?\{(?:align|aligned|equation|gather|gathered|split|center|displaymath)\*?\}"
 )
-_MATRIX = re.compile(r"\\begin\s?\{(?:[pbBvV]?(?:small)?matrix|array|cases)\*?\}")
+_CASES = re.compile(r"\\(?:begin|end)\s?\{cases\}")
+_ANGLE = re.compile(r"(?:\bm\s?)?\\(?:angle|measuredangle|triangle)(?![a-zA-Z])")
+_MATRIX = re.compile(r"\\begin\s?\{(?:[pbBvV]?(?:small)?matrix|array)\*?\}")
 _JOINED = re.compile(r"(?<=[0-9])(?:,\\!\s?|\\!,\s?)(?=[0-9])")
 _BRACED_COMMA = re.compile(r"(?<=[0-9])\s?\{\s?,\s?\}\s?(?=([0-9]{1,40}))")
 _GROUPED = re.compile(r"(?<![0-9.,_^])[1-9][0-9]{0,2}(?: [0-9]{3}){1,12}(?![0-9])")
@@ -96,6 +98,7 @@ _CROSS = re.compile(r"(?<=[0-9)])\s[xX]\s(?=[0-9(])")
 _WORDED = re.compile(r"\b(?:minus|negative) (?=[0-9\\])")
 _ENDS = ' *_`".,:;?\\'
 _DIGITS_APART = re.compile(r"(?<=[0-9.])\s{1,1500}(?=[0-9.])")
+_PLAIN_TEXT = re.compile(r"\\text\{([^{}]{0,200})\}")
 _BARE_BRACE = re.compile(r"([\^_])\{([^{}\\])\}")
 
 
@@ -123,7 +126,9 @@ def _from_unicode(text: str) -> str:
 def _from_latex(text: str) -> str:
     if "\\\\begin" in text:
         text = text.replace("\\\\", "\\")
-    text = _ENVIRONMENT.sub(" ", text)
+    text = _ANGLE.sub(" ", _ENVIRONMENT.sub(" ", text))
+    if _CASES.search(text):
+        text = _CASES.sub(" ", text).replace("\\\\", ",")
     is_matrix = _MATRIX.search(text) is not None
     if not is_matrix:
         text = _DOUBLED.sub(r"\\", text).replace("\\\\", " ")
@@ -156,7 +161,7 @@ def trimmed(text: str) -> str:
 
 def key(text: str) -> str:
     """A cleaned text without spaces and wrappers, for comparing two texts letter by letter."""
-    text = clean(text).replace("\\text{", "{").replace("\x01", "&").replace("\x02", ";")
+    text = _PLAIN_TEXT.sub(r"\1", clean(text)).replace("\x01", "&").replace("\x02", ";")
     # digits that a space parts stay parted: `4 2` is not 42
     text = _DIGITS_APART.sub("\x03", text)
     text = _BARE_BRACE.sub(r"\1\2", "".join(text.split(" ")))

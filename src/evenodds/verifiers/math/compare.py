@@ -40,8 +40,9 @@ def _same(gold: Node, answer: Node, policy: Policy) -> str | None:
         return _matrices(gold, answer, policy)
     if gold.kind in ("group", "list") or answer.kind in ("group", "list"):
         return _collections(gold, answer, policy)
-    if gold.kind == "ratio" or answer.kind == "ratio":
-        return _ratios(gold, answer, policy)
+    if "ratio" in (_bare(gold).kind, _bare(answer).kind):
+        halves = {node.name for node in (gold, answer) if node.kind == "unit"}
+        return _ratios(_bare(gold), _bare(answer), policy) if len(halves) < 2 else None
     if gold.kind == "text" or answer.kind == "text":
         return "the same words" if gold == answer else None
     return scalar(gold, answer, policy)
@@ -250,6 +251,10 @@ def _ratios(gold: Node, answer: Node, policy: Policy) -> str | None:
         if not scalar(*crossed, policy):
             return None
     return "the same ratio"
+
+
+def _bare(node: Node) -> Node:
+    return node.args[0] if node.kind == "unit" else node
 
 
 def _terms(node: Node) -> tuple[Node, ...]:

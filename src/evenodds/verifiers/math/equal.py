@@ -166,7 +166,8 @@ def _is_within(left: Fraction, right: Fraction, tolerance: Fraction) -> bool:
 def _is_cut(decimal: Fraction, value: Any) -> bool:
     """Whether `decimal` is `value`, rounded or cut off at its last place."""
     unit = 10 ** (places(decimal) or 0)
-    return bool(abs(value * unit - decimal.numerator * unit // decimal.denominator) <= 1)
+    beyond = abs(value) * unit - abs(decimal.numerator) * unit // decimal.denominator
+    return bool(2 * beyond >= -1 and beyond < 1)
 
 
 def _rounded(gold: Fraction, answer: Fraction, policy: Policy) -> str | None:

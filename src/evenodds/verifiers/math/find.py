@@ -33,6 +33,10 @@ _GAP = re.compile(
     r"|[a-zA-Z]_?\{?[0-9a-zA-Z]{0,2}\}?\s?=|\b(?:[a-z]{2,12}\s){0,2}(?:and|or|und|oder|et|ou)\b){0,40}"
 )
 
+_CODE = re.compile(
+    r"__|\b(?:import|lambda|eval|exec|system|open|print|subprocess|def|return|os\.\w{1,20})\s?\("
+    r"|\bimport\s\w|\\(?:input|include|write|openin|def|catcode)\b"
+)
 
 _JOIN = re.compile(r"[,;&]|\b(?:and|or|und|oder|et|ou)\b")
 
@@ -81,6 +85,12 @@ def phrase_marks(text: str) -> list[Mark]:
     if cut:
         marks.append(Mark(text[value : cut.start()], "'answer is'", start, cut.start(), True))
     return marks + money(text, start, value)
+
+
+def is_program(text: str, mark: Mark) -> bool:
+    """Whether a number that no mark announces stands in program code, in the line of the mark."""
+    start = max(text.rfind("\n", 0, mark.start) + 1, mark.start - 300)
+    return _CODE.search(text, start, mark.end) is not None
 
 
 def is_final(text: str, start: int) -> bool:

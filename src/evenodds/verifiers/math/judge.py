@@ -10,7 +10,14 @@ from evenodds.verifiers.context import DIRECTION, objection
 from evenodds.verifiers.extract import Mark
 from evenodds.verifiers.math import choice, compare, echo
 from evenodds.verifiers.math.claim import Claim, Gold, join_claims, read_claim, read_gold
-from evenodds.verifiers.math.find import EXPLICIT, SCANNERS, VARIANTS, is_final, phrase_marks
+from evenodds.verifiers.math.find import (
+    EXPLICIT,
+    SCANNERS,
+    VARIANTS,
+    is_final,
+    is_program,
+    phrase_marks,
+)
 from evenodds.verifiers.math.policy import DEFAULT, Policy
 from evenodds.verifiers.verdicts import final_text, gold_unreadable, paid, unpaid
 
@@ -161,6 +168,8 @@ def _read(text: str, marks: Sequence[Mark], policy: Policy) -> Found:
 
 
 def _against(text: str, mark: Mark) -> tuple[str, bool] | None:
+    if mark.how in _OPEN_ENDED and is_program(text, mark):
+        return "it is program code", False
     if mark.how in ("whole text", "last line"):
         is_turned = DIRECTION.search(mark.text) is not None
         return ("direction marks reorder its characters", False) if is_turned else None

@@ -115,7 +115,7 @@ def _words(text: str) -> list[Token]:
     plain = text.strip()
     if plain.lower() in JOINS:
         return [Token("and", JOINS[plain.lower()], True)]
-    if plain in ("", ",", ";"):
+    if plain in ("", ",", ";", ":"):
         return [Token("sign", plain, True)] if plain else []
     return [_text_token(plain)]
 

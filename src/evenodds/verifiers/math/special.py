@@ -120,6 +120,8 @@ def _power(cursor: Cursor) -> Node:
 def _called(name: str, inside: tuple[Node, ...], base: Node | None) -> Node:
     if name == "exp" and len(inside) == 1:
         return Node("^", (sym("e"), inside[0]))
+    if name == "cis" and len(inside) == 1:
+        return Node("^", (sym("e"), Node("*", (sym("i"), inside[0]))))
     if name == "abs" and len(inside) == 1:
         return Node("abs", inside)
     if base is not None and name == "log" and len(inside) == 1:

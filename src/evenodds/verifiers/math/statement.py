@@ -132,7 +132,16 @@ def _side(cursor: Cursor) -> Node:
     terms = [side]
     while cursor.takes(":"):
         terms.append(expression(cursor))
-    return Node("ratio", tuple(terms)) if len(terms) > 1 else side
+    return _clock(cursor, Node("ratio", tuple(terms))) if len(terms) > 1 else side
+
+
+def _clock(cursor: Cursor, ratio: Node) -> Node:
+    """`5:00 p.m.`: a time of day with its half."""
+    half = cursor.peek().text.replace(".", "").replace(" ", "").lower()
+    if cursor.peek().kind in ("text", "word", "name") and half in ("am", "pm"):
+        cursor.take()
+        return Node("unit", (ratio,), half)
+    return ratio
 
 
 def _union_part(cursor: Cursor) -> Node:

@@ -25,12 +25,12 @@ SIGNS = _table(
 SETS = _table("union: cup; inter: cap; minus: setminus backslash")
 FUNCTIONS = _set(
     "sin cos tan cot sec csc sinh cosh tanh coth arcsin arccos arctan arccot ln log lg exp max min"
-    " gcd lcm det arg Re Im floor ceil sgn asin acos atan abs"
+    " gcd lcm cis det arg Re Im floor ceil sgn asin acos atan abs"
 )
 GREEK = _set(
     "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi"
     " rho sigma tau phi varphi chi psi omega Gamma Delta Theta Lambda Xi Sigma Phi Psi Omega ell"
-    " hbar"
+    " hbar nabla aleph partial"
 )
 SPECIALS = _table(
     "frac: frac; binom: binom dbinom tbinom; begin: begin; finish: end; overline: overline; "
