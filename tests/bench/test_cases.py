@@ -18,7 +18,7 @@ def test_every_kind_is_tried_widely_and_the_same_each_time(kind: str) -> None:
     wrong = [case for case in cases if case.expected is False]
     right = [case for case in cases if case.expected is True]
     assert len(wrong) >= 40 and len(right) >= 8
-    assert len({case.category for case in cases}) >= 6
+    assert len({case.category for case in cases}) >= 5
     assert all(case.note for case in cases)
     assert not {case.category for case in quick(own(kind))} & set(SLOW)
 

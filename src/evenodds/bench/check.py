@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from evenodds.bench import own_cases
 from evenodds.bench.gold import GoldReport, check_all_golds
 from evenodds.bench.report import Report
-from evenodds.bench.run import Progress, bench_task, paid_forms
+from evenodds.bench.run import Progress, bench_task, paid_forms, tried_forms
 from evenodds.judge import JudgeOptions
 from evenodds.tasks import Task
 from evenodds.verifiers import RegisteredVerifier
@@ -19,13 +19,13 @@ class Checked:
     """What was found about a task.
 
     golds: None where a person's own verifier pays no form of the gold, so that none can be judged.
-    forms: of a person's own verifier the forms of the gold that it pays, and those that it does
-    not; None for a registered kind.
+    forms: of a person's own verifier, for each form of the gold how often it was paid, and tried;
+    None for a registered kind.
     """
 
     report: Report
     golds: GoldReport | None
-    forms: tuple[list[str], list[str]] | None = None
+    forms: dict[str, tuple[int, int]] | None = None
 
     @property
     def faults(self) -> list[str]:
@@ -34,7 +34,7 @@ class Checked:
         count = len(self.report.false_payments)
         if count:
             found.append(f"{_some(count, 'wrong answer')} paid: a policy would learn to write them")
-        if self.forms is not None and not self.forms[0]:
+        if self.forms is not None and not paid_forms(self.report):
             found.append("no form of the gold is paid: nothing could be learned")
         if self.golds is not None and self.golds.bad:
             found.append(f"{_some(len(self.golds.bad), 'gold')} not found right")
@@ -43,12 +43,10 @@ class Checked:
         return found
 
     def to_dict(self) -> dict[str, object]:
-        paid, unpaid = self.forms or (None, None)
         return {
             "fit": not self.faults,
             "faults": self.faults,
-            "forms_paid": paid,
-            "forms_not_paid": unpaid,
+            "forms": self.forms,
             "golds": None if self.golds is None else self.golds.to_dict(),
             "bench": self.report.to_dict(),
         }
@@ -67,8 +65,8 @@ def check_task(
     report = bench_task(task, options, progress("bench"))
     if isinstance(task.verifier, RegisteredVerifier):
         return Checked(report, check_all_golds(task, options, progress("golds")))
-    forms = paid_forms(report)
-    if not forms[0]:
+    forms, paid = tried_forms(report), paid_forms(report)
+    if not paid:
         return Checked(report, None, forms)
-    form = own_cases.FORMS[forms[0][0]]
+    form = own_cases.FORMS[paid[0]]
     return Checked(report, check_all_golds(task, options, progress("golds"), form), forms)

@@ -5,6 +5,7 @@ In a frame «R» stands for the gold, «W» and «V» for two different wrong an
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -421,8 +422,10 @@ def _filled(text: str, subject: Subject, right: str, wrong: Sequence[str]) -> st
 
 def _says(subject: Subject, text: str) -> bool:
     """Whether a text without the gold holds it all the same, as `Score: 1` does for a gold of 1."""
-    gold = subject.right[0].strip().lower()
-    return not gold or gold in text.lower()
+    gold = subject.right[0].strip()
+    if len(gold) == 1 and gold.isalpha():  # a letter is a choice only where it stands alone
+        return re.search(rf"(?<![A-Za-z0-9]){gold}(?![A-Za-z0-9])", text) is not None
+    return not gold or gold.lower() in text.lower()
 
 
 def right_forms(kind: str, subject: Subject, names: Sequence[str]) -> Iterator[Case]:

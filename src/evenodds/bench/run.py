@@ -106,14 +106,20 @@ def _bench_own(
     return joined([first, run_bench(verifier, traps, name, options, progress, seconds)])
 
 
-def paid_forms(report: Report) -> tuple[list[str], list[str]]:
-    """Of a person's own verifier: the forms of the gold that it always paid, and all others."""
+def tried_forms(report: Report) -> dict[str, tuple[int, int]]:
+    """Of a person's own verifier: for each form of the gold how often it was paid, and tried."""
     tried: dict[str, list[bool]] = {}
     for found in report.findings:
         if found.case.kind == own_cases.KIND and found.case.category == "right forms":
             tried.setdefault(found.case.note, []).append(found.is_paid)
-    always = [name for name, paid in tried.items() if all(paid)]
-    return always, [name for name in tried if name not in always]
+    return {name: (sum(paid), len(paid)) for name, paid in tried.items()}
+
+
+def paid_forms(report: Report) -> list[str]:
+    """The forms that were paid for most golds, the surest first; a gold or two may be wrong."""
+    found = tried_forms(report)
+    shares = {name: paid / tried for name, (paid, tried) in found.items()}
+    return sorted((name for name in found if shares[name] > 0.5), key=lambda name: -shares[name])
 
 
 def short_bench(task: Task, options: JudgeOptions | None = None) -> Report:

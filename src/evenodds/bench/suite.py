@@ -4,16 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import ModuleType
+from typing import Any, cast
 
 import numpy as np
 
-from evenodds.bench import number_cases, text_cases
+from evenodds.bench import (
+    choice_cases,
+    code_cases,
+    expression_cases,
+    instructions_cases,
+    json_cases,
+    math_cases,
+    number_cases,
+    regex_cases,
+    sql_cases,
+    text_cases,
+)
 from evenodds.bench.case import Case
 from evenodds.domain import Problem
 from evenodds.tasks import Task
 from evenodds.verifiers import RegisteredVerifier
 
-SUITES: dict[str, ModuleType] = {"number": number_cases, "text": text_cases}
+SUITES: dict[str, ModuleType] = {
+    "choice": choice_cases,
+    "code": code_cases,
+    "expression": expression_cases,
+    "instructions": instructions_cases,
+    "json": json_cases,
+    "math": math_cases,
+    "number": number_cases,
+    "regex": regex_cases,
+    "sql": sql_cases,
+    "text": text_cases,
+}
 """Kind -> the module of its cases: `own_cases()` and `task_cases(problems, table)`."""
 
 SLOW = ("hostile size", "hang")
@@ -31,10 +54,22 @@ def task_cases(verifier: RegisteredVerifier, problems: Sequence[Problem]) -> Ite
 
     A policy table in which the verifier differs from its default decides what counts as wrong.
     """
-    suite = SUITES.get(verifier.kind.name)
+    kind, table = verifier.kind.name, verifier.table
+    if kind == "composite":
+        kind, table = _main_part(table)
     make: Callable[[Sequence[Problem], Mapping[str, object]], Iterator[Case]] | None
-    make = getattr(suite, "task_cases", None)
-    return make(problems, verifier.table) if make is not None else iter(())
+    make = getattr(SUITES.get(kind), "task_cases", None)
+    return make(problems, table) if make is not None else iter(())
+
+
+def _main_part(table: Mapping[str, object]) -> tuple[str, Mapping[str, object]]:
+    """The kind and the policy table of the part that says whether a composite's answer is right.
+
+    None where that part's gold stands in a column of its own.
+    """
+    parts = cast(Sequence[Mapping[str, Any]], table.get("parts") or ())
+    main = next((part for part in parts if part.get("verifier")), {})
+    return ("" if main.get("column") else main.get("verifier", "")), main.get("policy", {})
 
 
 def drawn(task: Task, count: int, seed: int = 0) -> tuple[Problem, ...]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from textwrap import wrap
 
 from evenodds.bench import Doubtful, Finding, GoldReport, Report, Row
 from evenodds.bench.gold import BadGold
-from evenodds.domain import Status
+from evenodds.domain import Status, Stop
 from evenodds.report.text import counted, one_line, short, shortened
 from evenodds.tasks.prompting import as_text
 
@@ -79,22 +80,34 @@ def seconds(value: float) -> str:
 
 
 def fault_lines(title: str, faults: Sequence[Finding], width: int) -> Iterator[str]:
-    """Each fault in two lines: what was tried with its text, and what the verifier said."""
+    """Each sort of fault once, in two lines: the text that was tried, and what came of it."""
     if not faults:
         return
+    sorts: dict[object, list[Finding]] = {}
+    for found in faults:
+        sorts.setdefault(_sort_of(found), []).append(found)
     yield f"{title}: {len(faults):,}"
-    for found in faults[:SHOWN]:
-        case, verdict = found.case, found.verdict
-        text = case.completion.text
-        tail = f"  (cut by the budget at {len(text):,})" if case.completion.stop == "budget" else ""
-        shown = one_line(text, max(20, width - 24)) or "(empty)"
-        gold = one_line(case.problem.answer, 40)
-        yield f"  {shown}{tail}"
-        said = one_line(f"{verdict.status}; {verdict.note}", 200)
-        line = f"      gold {gold} · {case.category}: {case.note} · {said}"
-        yield shortened(line, max(40, width))
-    if len(faults) > SHOWN:
-        yield f"  … and {len(faults) - SHOWN:,} more: --json has all"
+    for same in [*sorts.values()][:SHOWN]:
+        yield from _fault_lines(same[0], len(same), width)
+    if len(sorts) > SHOWN:
+        yield f"  … and {counted(len(sorts) - SHOWN, 'other sort')}: --json has all"
+
+
+def _sort_of(found: Finding) -> object:
+    """What faults around different golds have in common: the frame that the gold stood in."""
+    case = found.case
+    return case.category, case.note, case.completion.text.replace(case.problem.answer, "«»")[:400]
+
+
+def _fault_lines(found: Finding, count: int, width: int) -> Iterator[str]:
+    case, verdict = found.case, found.verdict
+    tail = "  (cut by the budget here)" if case.completion.stop is Stop.BUDGET else ""
+    shown = one_line(case.completion.text, max(20, width - 4 - len(tail))) or "(empty)"
+    yield f"  {shown}{tail}"
+    many = f" · so for {count} golds" if count > 1 else ""
+    gold, said = one_line(case.problem.answer, 40), one_line(verdict.note, 200)
+    line = f"{case.category}: {case.note} · gold {gold} · {verdict.status}; {said}{many}"
+    yield from wrap(line, max(40, width), initial_indent="      ", subsequent_indent="      ")
 
 
 def gold_lines(golds: GoldReport, width: int) -> Iterator[str]:
@@ -118,14 +131,17 @@ def _bad_lines(title: str, bad: Sequence[BadGold], width: int) -> Iterator[str]:
         yield f"  … and {len(bad) - SHOWN:,} more: --json has all"
 
 
-def form_lines(paid: Sequence[str], unpaid: Sequence[str]) -> Iterator[str]:
+def form_lines(forms: Mapping[str, tuple[int, int]]) -> Iterator[str]:
     """Which forms of the gold a person's own verifier pays."""
-    if paid:
-        yield f"forms of the gold that are paid: {', '.join(paid)}"
-        if unpaid:
-            yield f"forms that are not, or not always: {', '.join(unpaid)}"
-    else:
+    some = {name: f"{name} ({paid} of {tried})" for name, (paid, tried) in forms.items()}
+    shown = [name if paid == tried else some[name] for name, (paid, tried) in forms.items() if paid]
+    unpaid = [name for name, (paid, _) in forms.items() if not paid]
+    if not shown:
         yield "no form of the gold is paid: neither bare nor in any usual frame"
+        return
+    yield f"forms of the gold that are paid: {', '.join(shown)}"
+    if unpaid:
+        yield f"forms that are not: {', '.join(unpaid)}"
 
 
 def doubt_lines(doubts: Sequence[Doubtful], count: int, width: int) -> Iterator[str]:

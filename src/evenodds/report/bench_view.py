@@ -41,7 +41,7 @@ def print_checked(stream: TextIO, checked: Checked) -> None:
     """All that was found about a task, and the judgement in the last line."""
     print_bench(stream, checked.report)
     if checked.forms is not None:
-        for line in form_lines(*checked.forms):
+        for line in form_lines(checked.forms):
             _lines(stream, wrap(line, width_of(), subsequent_indent="  "))
     if checked.golds is not None:
         _lines(stream, gold_lines(checked.golds, width_of()))

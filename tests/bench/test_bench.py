@@ -1,0 +1,131 @@
+"""Our own verifiers pass their bench, and verifiers with a hole do not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evenodds.bench import bench_kind, bench_task, paid_forms, run_bench, short_bench
+from evenodds.bench.case import asked, made
+from evenodds.bench.check import check_task
+from evenodds.bench.suite import SUITES, own, quick
+from evenodds.domain import Status
+from evenodds.errors import GateError
+from evenodds.judge import JudgeOptions
+from evenodds.tasks import make_task, problems_task
+from evenodds.verifiers import KINDS
+
+PAIRS = [(f"{a}*{b}=", str(a * b)) for a in range(12, 19) for b in range(2, 9)]
+SHARED = Path(__file__).parents[3] / "shared" / "cases"
+
+
+def available(kind: str) -> bool:
+    why = KINDS[kind].unavailable
+    return why is None or why() is None
+
+
+@pytest.mark.parametrize("kind", sorted(set(SUITES) - {"code"}))
+def test_a_kind_pays_nothing_wrong_and_refuses_little(kind: str) -> None:
+    report = run_bench(KINDS[kind].with_policy(), [*quick(own(kind))], kind)
+    assert [(f.case.note, f.case.completion.text) for f in report.false_payments] == []
+    refused = [(f.case.note, f.case.completion.text) for f in report.false_refusals]
+    assert len(refused) <= 0.01 * report.total.right, refused
+    assert report.count(Status.ERROR) == 0
+
+
+@pytest.mark.parametrize("kind", ["number", "text", "choice"])
+def test_inline_kinds_stand_hostile_sizes(kind: str) -> None:
+    report = bench_kind(KINDS[kind].with_policy())
+    assert report.false_payments == () and report.count(Status.ERROR) == 0
+    slowest = report.slowest
+    assert slowest is not None and slowest.verdict.seconds < 2
+
+
+def test_forgeries_are_not_paid_and_the_sandbox_lives_on() -> None:
+    if not available("code"):
+        pytest.skip("no sandbox on this machine")
+    cases = [case for case in own("code") if case.category in ("forgery", "right forms")]
+    few = [*cases[:5], *cases[5::11]]  # the rest: `evenodds check code`
+    report = run_bench(KINDS["code"].with_policy(), few, "code")
+    assert [f.case.note for f in (*report.false_payments, *report.false_refusals)] == []
+
+
+GULLIBLE = {
+    "the gold anywhere": lambda problem, text: problem.answer in text,
+    "the end": lambda problem, text: text.endswith(problem.answer),
+    "all": lambda problem, text: True,
+    "length": lambda problem, text: len(text) % 2 == 0,
+    "no wrong number": lambda problem, text: text != "0",
+}
+
+
+@pytest.mark.parametrize("name", GULLIBLE)
+def test_a_gullible_verifier_is_refused_in_one_line(name: str) -> None:
+    task = problems_task(PAIRS, GULLIBLE[name])
+    with pytest.raises(GateError) as caught:
+        short_bench(task, JudgeOptions(workers=0))
+    said = str(caught.value)
+    assert "\n" not in said and "--check.bench false" in said and "evenodds check" in said
+    assert caught.value.exit_code == 3
+
+
+def test_a_sound_verifier_passes_and_its_forms_are_told() -> None:
+    task = problems_task(PAIRS, lambda problem, text: text.strip() == problem.answer)
+    report = short_bench(task, JudgeOptions(workers=0))
+    assert paid_forms(report) == ["bare"]
+    boxed = problems_task(PAIRS, lambda p, text: text == f"\\boxed{{{p.answer}}}")
+    assert paid_forms(short_bench(boxed, JudgeOptions(workers=0))) == ["box"]
+
+
+def test_a_verifier_that_pays_no_form_is_a_fault_of_the_check_alone() -> None:
+    task = problems_task(PAIRS, lambda problem, text: False)
+    assert short_bench(task, JudgeOptions(workers=0)).false_payments == ()
+    checked = check_task(task, JudgeOptions(workers=0))
+    assert checked.golds is None and "no form of the gold is paid" in checked.faults[0]
+
+
+def test_golds_are_checked_in_a_form_that_is_paid() -> None:
+    def boxed(problem, text):
+        return text == f"\\boxed{{{problem.answer}}}" and problem.answer != PAIRS[0][1]
+
+    checked = check_task(problems_task(PAIRS, boxed), JudgeOptions(workers=0))
+    assert checked.golds is not None
+    assert [bad.problem.answer for bad in checked.golds.bad] == [PAIRS[0][1]]
+    assert checked.faults == ["1 gold is not found right"]
+    assert json.dumps(checked.to_dict(), allow_nan=False)
+
+
+def test_a_task_with_a_policy_of_its_own_is_tried_by_that_policy() -> None:
+    task = problems_task(PAIRS, "number")
+    assert bench_task(task, short=True).false_payments == ()
+    loose = make_task("multiplication", policy={"tolerance": 0.5, "percent": "ratio"})
+    assert short_bench(loose).false_payments == ()
+
+
+def test_time_ends_a_short_bench() -> None:
+    problem = asked("function", 0, "?", "7")
+    cases = [made("function", "hedging", problem, str(n), None) for n in range(500)]
+    report = run_bench(KINDS["number"].with_policy(), cases, "number", seconds=0.0)
+    assert report.left_out >= 400 and len(report.findings) + report.left_out == 500
+
+
+@pytest.mark.parametrize("file", ["verifier-forms.jsonl", "verifier-attacks.jsonl"])
+def test_the_shared_sample(file: str) -> None:
+    if not (SHARED / file).exists():
+        pytest.skip("the shared sample is not here")
+    cases = []
+    for number, line in enumerate((SHARED / file).read_text().splitlines()):
+        row = json.loads(line)
+        if "make" not in row and "answer" not in row:
+            continue
+        text = eval(row["make"]) if "make" in row else row["answer"]
+        expected = row.get("right", row.get("expected"))
+        problem = asked("math", number, "?", row["gold"])
+        category = "hang" if "cls" in row else "right forms"
+        cases.append(made("math", category, problem, text, expected, row.get("kind", "")))
+    report = run_bench(KINDS["math"].with_policy(), cases, "math")
+    assert [(f.case.completion.text[:80]) for f in report.false_payments] == []
+    refused = [(f.case.completion.text, f.case.problem.answer) for f in report.false_refusals]
+    assert len(refused) <= 0.01 * report.total.right, refused
