@@ -18,8 +18,8 @@ class Policy:
 
     fence: what a program must stand in. `python` wants a fence that names Python; `any` also takes
     a fence that names nothing and, where there is no fence at all, the whole answer.
-    seconds: CPU time of each test; three times as much by the wall clock. total_seconds: by the wall
-    clock, for all tests of an answer. A program that needs more is wrong, not unjudged.
+    seconds: CPU time of each test; by the wall clock three times as much. total_seconds: by the
+    wall clock, for all tests of an answer. A program that needs more is wrong, not unjudged.
     memory_mb: address space of the program, in MiB.
     max_tests: of more input/output tests so many are run, evenly spread, the last among them.
     tolerance: between decimals, absolute below 1 and relative above; whole numbers are exact.

@@ -72,7 +72,9 @@ def _same(word: str, right: str, tolerance: float) -> bool:
     """Equal words, or numbers within the tolerance where the expected one is no whole number."""
     if word == right:
         return True
-    if "." not in right or len(word) > 400 or len(right) > 400 or not word.isascii():
+    if "." not in right or len(word) > 400 or len(right) > 400:
+        return False
+    if not word.isascii() or "_" in word:  # Python reads more as a number than is meant
         return False
     try:
         mine, theirs = float(word), float(right)

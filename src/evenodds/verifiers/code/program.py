@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import builtins
 import re
 from dataclasses import dataclass
 
 from evenodds.domain import Completion, Status, Stop
-from evenodds.verifiers.code.gold import Check, Pairs, Tests, head_of
+from evenodds.verifiers.code.gold import Asserts, Check, Pairs, Tests, head_of
 from evenodds.verifiers.code.policy import Policy
 from evenodds.verifiers.fences import fences
 from evenodds.verifiers.reasoning import final_part
 
 LANGUAGES = ("python", "python3", "py", "py3", "python-repl")
+_DEFINED = re.compile(r"^[ \t]{0,80}(?:async )?def (\w+)", re.MULTILINE)
+_CALLED = re.compile(r"\b([^\W\d]\w*)\(")
 _OUTSIDE = re.compile(r"^(?=[^\s#)\]}])", re.MULTILINE)
 
 
@@ -46,7 +49,8 @@ def find(completion: Completion, tests: Tests, policy: Policy) -> Program | Miss
     plain = [mark for language, mark in blocks if not language] if policy.fence == "any" else []
     chosen = named or plain
     if chosen:
-        block = next((m for m in reversed(chosen) if _defines(m.text, _name(tests))), chosen[-1])
+        names = asked_for(tests)
+        block = next((m for m in reversed(chosen) if _defines(m.text, names)), chosen[-1])
         if is_cut and not chosen[-1].is_closed:
             return Missing(Status.TRUNCATED, "cut before the program was complete")
         return Program(_whole(block.text, tests), "the last python fence")
@@ -59,21 +63,25 @@ def find(completion: Completion, tests: Tests, policy: Policy) -> Program | Miss
     return Program(_whole(text, tests), "the whole answer", is_fenced=False)
 
 
-def _name(tests: Tests) -> str | None:
-    return None if isinstance(tests, Pairs) else tests.name
+def asked_for(tests: Tests) -> frozenset[str]:
+    """The names of functions of which the program is to define one; none for one that prints."""
+    if isinstance(tests, Pairs):
+        return frozenset()
+    if tests.name:
+        return frozenset({tests.name})
+    called = _CALLED.findall("\n".join(tests.tests[:3])) if isinstance(tests, Asserts) else []
+    return frozenset(called) - {*dir(builtins)}
 
 
-def _defines(text: str, name: str | None) -> bool:
-    if name is None:
-        return False
-    return re.search(rf"^[ \t]*(?:async )?def {re.escape(name)}\b", text, re.MULTILINE) is not None
+def _defines(text: str, names: frozenset[str]) -> bool:
+    return any(name in names for name in _DEFINED.findall(text))
 
 
 def _whole(text: str, tests: Tests) -> str:
     """The program behind the helpers of its prompt, or as the end of the function that it began."""
     if not isinstance(tests, Check):
         return text
-    if _defines(text, tests.name):
+    if _defines(text, asked_for(tests)):
         return f"{head_of(tests)}\n{text}"
     end = _OUTSIDE.search(text)  # a continuation ends where the function does
     return tests.prompt + (text[: end.start()] if end else text)
