@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -251,6 +252,15 @@ def test_hostile_texts(text: str) -> None:
 
 def test_its_time_is_linear_in_the_text() -> None:
     assert slowest(json_answer_of, Problem("key", "prompt", VALUE, "task"), 1_000_000) < 0.5
+
+
+def test_an_open_string_is_read_once() -> None:
+    """A quote that a backslash at the very end leaves open is no reason to begin again."""
+    text = '"' + '\\"' * 45_000 + "\\"
+    start = time.process_time()
+    assert depth_of(text) == 0
+    assert judged(f"```json\n{text}\n```").status is Status.WRONG
+    assert time.process_time() - start < 0.5
 
 
 def json_answer_of(problem: Problem, completion: Completion) -> Verdict:

@@ -68,7 +68,7 @@ def _decimal(digits: str) -> Decimal:
     return Decimal(digits)
 
 
-_STRUCTURE = re.compile(r'"(?:[^"\\]|\\.){0,100000}(?:"|\Z)|[\[{]|[\]}]', re.DOTALL)
+_STRUCTURE = re.compile(r'"(?:[^"\\]|\\.|\\\Z){0,100000}(?:"|\Z)|[\[{]|[\]}]', re.DOTALL)
 
 
 def depth_of(text: str) -> int:
