@@ -31,9 +31,12 @@ _HEDGE_BEFORE = re.compile(
 )
 _HEDGE_AFTER = re.compile(
     r"(?:[\s$*)}.]|\\[)\]%]){0,6}(?:[^\W\d_]{1,20}\s{1,2})?"
-    r"(?:,?\s{0,2}\bor\b|/|\boder\b|\bou\b)\s{0,2}(?:maybe|perhaps|possibly|even)?[\s$*(\\]{0,4}[-+]?[0-9]",
+    r"(?:,?\s{0,2}\bor\s{1,2}(?:maybe|perhaps|possibly)\b"
+    r"|(?:,?\s{0,2}\bor\b|/|\boder\b|\bou\b)\s{0,2}(?:maybe|perhaps|possibly|even)?"
+    r"[\s$*(\\]{0,4}[-+]?[0-9])",
     re.IGNORECASE,
 )
+_OR_PERHAPS = re.compile(r"\bor\s{1,2}(?:maybe|perhaps|possibly)[\s$*(\\]{0,4}\Z", re.IGNORECASE)
 _RETRACTED = re.compile(
     r"\b(?:wait|actually|correction|scratch that|i was wrong|that is wrong|that's wrong|mistake"
     r"|no,|sorry|on second thought|rather)",
@@ -57,6 +60,8 @@ def objection(text: str, mark: Mark) -> tuple[str, bool] | None:
     after = text[mark.end : mark.end + 2_000]
     if _DENIED.match(after):
         return "the answer is taken back by what follows", False
+    if _OR_PERHAPS.search(before):
+        return "it is offered beside another answer", True
     if mark.how == "last number":
         return _around_number(before, mark)
     if _HEDGE_AFTER.match(after):
