@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from evenodds.domain import Completion, Problem, Status, Stop, Verdict
 from evenodds.errors import UsageError
 from evenodds.verifiers import find_verifier
 from evenodds.verifiers.sql import DEFAULT, Policy, sql
+from evenodds.verifiers.sql.functions import install
 from evenodds.verifiers.sql.words import is_ordered
 
 SCHEMA = """
@@ -181,6 +183,8 @@ BOMBS = [
     "SELECT hex(n) FROM r ORDER BY 1",
     "WITH RECURSIVE r(n) AS (SELECT 'x' UNION ALL SELECT n || n FROM r) SELECT n FROM r",
     "SELECT printf('%1000000000d', 1)",
+    "SELECT printf('%.*c', 900000000, 'x') FROM people",
+    "SELECT format('%0999999999d', age) FROM people",
     "SELECT zeroblob(2000000000)",
     "SELECT hex(zeroblob(1000000000))",
     "SELECT replace(hex(zeroblob(90000)), '0', '0000000000')",
@@ -208,6 +212,29 @@ def test_a_bomb_is_wrong_and_soon(query: str) -> None:
     assert verdict.note
     assert time.perf_counter() - start < 1.5
     assert judged(NAMES).status is Status.RIGHT
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "'%d, %5.2f|%-5s|%05d', age, height, name, age",
+        "'%s %i%%', name, height",
+        "'%x %e %g', age, height, height",
+        "'%d %s'",
+        "'plain'",
+        "'%d', '12abc'",
+        "'%+d', age",
+        "NULL",
+    ],
+)
+def test_our_printf_writes_what_sqlites_own_does(call: str) -> None:
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.executescript(SCHEMA)
+        query = f"SELECT printf({call}) FROM people"
+        wanted = database.execute(query).fetchall()
+        install(database)
+        assert database.execute(query).fetchall() == wanted
+        assert database.execute("SELECT trim(' a ') || rtrim('xay', 'yx')").fetchall() == [("axa",)]
 
 
 @pytest.mark.parametrize(

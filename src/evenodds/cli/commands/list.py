@@ -31,7 +31,11 @@ def _first_line(thing: object) -> str:
 def _verifiers(root: Path) -> Iterator[str]:
     from evenodds.verifiers import KINDS as REGISTERED
 
-    yield from (f"{name:<15} {kind.summary}" for name, kind in REGISTERED.items())
+    for name, kind in REGISTERED.items():
+        yield f"{name:<15} {kind.summary}"
+        absent = kind.unavailable() if kind.unavailable else None
+        if absent:
+            yield f"{'':<15} {name} cannot judge here: {absent}"
     yield "FILE.py:NAME    a function of your own: (problem, text) -> score, True or False"
 
 

@@ -105,16 +105,26 @@ def _objection(
     return difference(found.rows, wanted.rows, ordered, policy.tolerance)
 
 
+class _NoRows(Exception):
+    """A gold query that failed. It is raised, for what fails once is not kept."""
+
+
 def _gold_rows(source: Source, query: str, bounds: Bounds) -> Result | Failed:
     """The rows of the gold query: worked out once, but for a file, which may change."""
     if source.path:
         return run(source, query, bounds, bounds.rows)
-    return _kept_rows(source, query, bounds)
+    try:
+        return _kept_rows(source, query, bounds)
+    except _NoRows as error:
+        return Failed(str(error))
 
 
 @lru_cache(maxsize=1_024)
-def _kept_rows(source: Source, query: str, bounds: Bounds) -> Result | Failed:
-    return run(source, query, bounds, bounds.rows)
+def _kept_rows(source: Source, query: str, bounds: Bounds) -> Result:
+    found = run(source, query, bounds, bounds.rows)
+    if isinstance(found, Failed):
+        raise _NoRows(found.note)
+    return found
 
 
 def _unpaid(completion: Completion, status: Status, query: str | None, note: str) -> Verdict:
@@ -139,6 +149,7 @@ KIND = Kind(
         "rows": DEFAULT.rows,
         "memory_mb": DEFAULT.memory_mb,
     },
+    seconds=10.0,
 )
 
 __all__ = ["KIND", "Policy", "sql"]

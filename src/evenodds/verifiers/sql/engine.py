@@ -8,42 +8,25 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from urllib.parse import quote
 
+from evenodds.verifiers.sql.functions import ALLOWED, Cell, install
 from evenodds.verifiers.sql.words import objection
 
-Cell = None | int | float | str | bytes
 Row = tuple[Cell, ...]
 
 MAX_QUERY = 20_000
 MAX_SCHEMA = 4_000_000
 LENGTH = 200_000
-MAX_SIGNS = 1_000
 BYTES = 20_000_000
 """The most bytes of text that the rows of a result may hold together."""
 _STRIDE = 100
 """Steps between two looks at the clock: one step can be a search through `LENGTH` bytes."""
 _FAILURES = (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError, MemoryError)
-_REFUSED_FUNCTIONS = frozenset(
-    [
-        "random",
-        "randomblob",
-        "load_extension",
-        "readfile",
-        "writefile",
-        "edit",
-        "fts3_tokenizer",
-        "changes",
-        "total_changes",
-        "last_insert_rowid",
-        "sqlite_compileoption_get",
-        "sqlite_compileoption_used",
-    ]
-)
 _VIRTUAL = ("json_each", "json_tree")
 _LIMITS = {
     sqlite3.SQLITE_LIMIT_LENGTH: LENGTH,
@@ -106,8 +89,8 @@ class _Guard:
         if action == sqlite3.SQLITE_READ:
             return self._read(first or "", second or "")
         if action == sqlite3.SQLITE_FUNCTION:
-            is_refused = (second or "").lower() in _REFUSED_FUNCTIONS
-            return sqlite3.SQLITE_DENY if is_refused else sqlite3.SQLITE_OK
+            is_known = (second or "").lower() in ALLOWED
+            return sqlite3.SQLITE_OK if is_known else sqlite3.SQLITE_DENY
         is_known = action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE)
         return sqlite3.SQLITE_OK if is_known else sqlite3.SQLITE_DENY
 
@@ -170,27 +153,11 @@ def _lock(database: sqlite3.Connection, guard: _Guard) -> None:
         database.execute(f"SELECT 1 FROM {name}('[]')").close()
     database.execute(f"PRAGMA hard_heap_limit = {guard.bounds.memory_mb * 1_000_000}").close()
     database.text_factory = _text
-    for name, cut in _TRIMS.items():
-        database.create_function(name, 2, cut, deterministic=True)
+    install(database)
     for category, limit in _LIMITS.items():
         database.setlimit(category, limit)
     database.set_authorizer(guard.authorize)
     database.set_progress_handler(guard.tick, _STRIDE)
-
-
-def _cut(side: Callable[[str, str], str]) -> Callable[[Cell, Cell], str | None]:
-    def cut(text: Cell, signs: Cell) -> str | None:
-        if text is None or signs is None:
-            return None
-        if len(str(signs)) > MAX_SIGNS:
-            raise ValueError("too many signs to cut off")
-        return side(str(text), str(signs))
-
-    return cut
-
-
-_TRIMS = {"trim": _cut(str.strip), "ltrim": _cut(str.lstrip), "rtrim": _cut(str.rstrip)}
-"""SQLite's own, given two long texts, runs for minutes within one step, where nothing stops it."""
 
 
 def _text(value: bytes) -> str:
@@ -245,5 +212,7 @@ def _allow_making(action: int, first: str | None, second: str | None, *_: str | 
         return sqlite3.SQLITE_IGNORE  # dumps begin with settings; they are skipped
     if action in (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH):
         return sqlite3.SQLITE_DENY
-    is_refused = action == sqlite3.SQLITE_FUNCTION and second in _REFUSED_FUNCTIONS
-    return sqlite3.SQLITE_DENY if is_refused else sqlite3.SQLITE_OK
+    if action == sqlite3.SQLITE_FUNCTION:
+        is_known = (second or "").lower() in {*ALLOWED, "random", "randomblob", "last_insert_rowid"}
+        return sqlite3.SQLITE_OK if is_known else sqlite3.SQLITE_DENY
+    return sqlite3.SQLITE_OK

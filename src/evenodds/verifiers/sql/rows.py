@@ -6,7 +6,8 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from evenodds.verifiers.sql.engine import Cell, Row
+from evenodds.verifiers.sql.engine import Row
+from evenodds.verifiers.sql.functions import Cell
 
 DIGITS = 6
 """Significant digits by which rows with nearly equal numbers are brought side by side."""
