@@ -14,6 +14,7 @@ from evenodds.tasks.check import check_gold
 from evenodds.tasks.countdown import Countdown
 from evenodds.tasks.data import problems_task
 from evenodds.tasks.files import file_task
+from evenodds.tasks.gym import gym_task, is_gym
 from evenodds.tasks.hub import is_hub
 from evenodds.tasks.instructions import instruction_task
 from evenodds.tasks.json_extraction import extraction_task
@@ -44,8 +45,9 @@ def make_task(name: str, options: TaskOptions | None = None, **changes: object) 
     """The task of that name. `changes` are fields of `TaskOptions`, such as style or seed.
 
     A name that ends in `.jsonl`, `.json` or `.parquet`, or begins with `hf:`, is the data of a
-    `data` task. `file.py` is a task of one's own: see `own_file`. `file.py:function` or
-    `module:function` names a function that returns a task, or pairs of a prompt and its answer.
+    `data` task; `gym:NAME` is a task of reasoning-gym, and `file.py` one's own: see `own_file`.
+    `file.py:function` or `module:function` names a function that returns a task, or pairs of a
+    prompt and its answer.
     Raises `UsageError` for an unknown name, option or style, and for what cannot be used.
     """
     known = [field.name for field in fields(TaskOptions)]
@@ -57,11 +59,13 @@ def make_task(name: str, options: TaskOptions | None = None, **changes: object) 
     options = replace(options or TaskOptions(), **cast(dict[str, Any], changes))
     if name in TASKS:
         return TASKS[name](options)
+    if is_gym(name):
+        return gym_task(name, options)
     if name.endswith(".py"):
         return own_file(name, options)
     if ":" in name:
         return own_function(name, options)
-    raise unknown("task", name, [*TASKS, "file.jsonl", "file.py", "file.py:function"])
+    raise unknown("task", name, [*TASKS, "gym:NAME", "file.jsonl", "file.py", "file.py:function"])
 
 
 __all__ = [
