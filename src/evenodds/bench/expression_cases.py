@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
 
 from evenodds.bench.case import Case, Subject, asked, made
 from evenodds.bench.frames import framed, right_forms, wrong_values
@@ -89,11 +90,11 @@ def task_cases(problems: Sequence[Problem], table: Mapping[str, object]) -> Iter
 
 
 def _puzzle(problem: Problem) -> tuple[list[int], object]:
+    """The numbers and the target of a puzzle, from its gold or its columns; else no numbers."""
     try:
         found = json.loads(problem.answer)
     except ValueError:
-        found = dict(problem.columns)
-    if not isinstance(found, dict):
-        return [], None
-    numbers = found.get("numbers", found.get("nums")) or []
-    return [*numbers], found.get("target")
+        found = None
+    row = cast(Mapping[str, Any], found if isinstance(found, dict) else problem.columns)
+    numbers = row.get("numbers", row.get("nums"))
+    return ([*numbers] if isinstance(numbers, list | tuple) else []), row.get("target")

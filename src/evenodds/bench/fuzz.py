@@ -31,8 +31,8 @@ _WORDS = (
     "the answer is not or and so therefore thus hence final correct wrong maybe perhaps either "
     "wait actually no yes sorry it cannot be equals equal to minus negative plus times over "
     "percent of dollars units meters hours option A B C D E none both neither true false half "
-    "million thousand Answer: answer: **Answer:** Final Réponse 答案 是 x y n k if else score grade right "
-    "problem.gold"
+    "million thousand Answer: answer: **Answer:** Final Réponse 答案 是 x y n k if else score "
+    "grade right problem.gold"
 )
 COMMANDS, WORDS = _COMMANDS.split(), _WORDS.split()
 TAGS = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 
@@ -21,12 +22,12 @@ def cells(row: Row) -> tuple[str, ...]:
     return (
         row.category,
         _count(row.right),
-        str(row.refused) if row.right else "–",
+        f"{row.refused:,}" if row.right else "–",
         _interval(row.refused_interval) if row.right else "–",
         _count(row.wrong),
-        str(row.paid) if row.wrong else "–",
+        f"{row.paid:,}" if row.wrong else "–",
         _interval(row.paid_interval) if row.wrong else "–",
-        f"{row.policy_paid} of {row.policy}" if row.policy else "–",
+        f"{row.policy_paid:,} of {row.policy:,}" if row.policy else "–",
     )
 
 
@@ -43,16 +44,21 @@ def table_rows(report: Report) -> list[tuple[str, ...]]:
     return [cells(row) for row in (*report.rows, report.total)]
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """The first column at the left, all others at the right, two spaces between."""
+def padded(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """All cells of a column as wide as the widest: the first at the left, others at the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
-        "  ".join(
+        [
             f"{cell:<{width}}" if at == 0 else f"{cell:>{width}}"
             for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
+        ]
         for row in rows
     ]
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """The rows as lines, two spaces between cells."""
+    return ["  ".join(row).rstrip() for row in padded(rows)]
 
 
 def speed_line(report: Report) -> str:
@@ -87,16 +93,28 @@ def fault_lines(title: str, faults: Sequence[Finding], width: int) -> Iterator[s
     for found in faults:
         sorts.setdefault(_sort_of(found), []).append(found)
     yield f"{title}: {len(faults):,}"
-    for same in [*sorts.values()][:SHOWN]:
+    for same in _in_turn([*sorts.values()])[:SHOWN]:
         yield from _fault_lines(same[0], len(same), width)
     if len(sorts) > SHOWN:
         yield f"  … and {counted(len(sorts) - SHOWN, 'other sort')}: --json has all"
 
 
 def _sort_of(found: Finding) -> object:
-    """What faults around different golds have in common: the frame that the gold stood in."""
+    """What faults around different answers have in common: the frame that they stood in."""
     case = found.case
-    return case.category, case.note, case.completion.text.replace(case.problem.answer, "«»")[:400]
+    text = case.completion.text[:400].replace(case.problem.answer, "«»")
+    return case.category, case.note, re.sub("[0-9]+", "0", text)
+
+
+def _in_turn(sorts: Sequence[Sequence[Finding]]) -> list[Sequence[Finding]]:
+    """The first sort of each category, then the second of each: a short list shows them all."""
+    places: dict[str, int] = {}
+    ranked: list[tuple[int, int, Sequence[Finding]]] = []
+    for at, same in enumerate(sorts):
+        category = same[0].case.category
+        ranked.append((places.get(category, 0), at, same))
+        places[category] = places.get(category, 0) + 1
+    return [same for _, _, same in sorted(ranked, key=lambda row: row[:2])]
 
 
 def _fault_lines(found: Finding, count: int, width: int) -> Iterator[str]:
@@ -104,7 +122,7 @@ def _fault_lines(found: Finding, count: int, width: int) -> Iterator[str]:
     tail = "  (cut by the budget here)" if case.completion.stop is Stop.BUDGET else ""
     shown = one_line(case.completion.text, max(20, width - 4 - len(tail))) or "(empty)"
     yield f"  {shown}{tail}"
-    many = f" · so for {count} golds" if count > 1 else ""
+    many = f" · {count:,} like it" if count > 1 else ""
     gold, said = one_line(case.problem.answer, 40), one_line(verdict.note, 200)
     line = f"{case.category}: {case.note} · gold {gold} · {verdict.status}; {said}{many}"
     yield from wrap(line, max(40, width), initial_indent="      ", subsequent_indent="      ")

@@ -16,12 +16,13 @@ from evenodds.report.bench import (
     fault_lines,
     form_lines,
     gold_lines,
+    padded,
     speed_line,
     table_rows,
 )
 
 WIDTH = 100  # where no terminal says its own
-NUMBERS = {2: "yellow", 5: "red bold"}  # columns of faults: refused, paid
+FAULTS = {2: "yellow", 5: "red bold"}  # columns: refused, paid
 
 
 def print_bench(stream: TextIO, report: Report) -> None:
@@ -29,7 +30,7 @@ def print_bench(stream: TextIO, report: Report) -> None:
     width = width_of()
     rows = table_rows(report)
     if is_coloured(stream):
-        _rich_table(stream, rows)
+        _coloured_table(stream, rows)
     else:
         _lines(stream, aligned([HEAD, *rows]))
     _lines(stream, [*wrap(speed_line(report), width, subsequent_indent="  "), ""])
@@ -72,22 +73,23 @@ def _lines(stream: TextIO, lines: Iterable[str]) -> None:
         stream.write(line + "\n")
 
 
-def _rich_table(stream: TextIO, rows: Sequence[Sequence[str]]) -> None:
-    from rich.box import SIMPLE_HEAD
+def _coloured_table(stream: TextIO, rows: Sequence[Sequence[str]]) -> None:
+    """The same table, its faults in colour; rich knows what the terminal can show."""
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
-    for at, name in enumerate(HEAD):
-        table.add_column(name, justify="left" if at == 0 else "right", no_wrap=True)
-    for number, row in enumerate(rows):
-        texts = [Text(cell, style=_style(at, cell)) for at, cell in enumerate(row)]
-        table.add_row(*texts, end_section=number == len(rows) - 2)
-    Console(file=stream, width=width_of(), highlight=False).print(table)
+    console = Console(file=stream, width=max(width_of(), 200), highlight=False)
+    cells = padded([HEAD, *rows])
+    for number, row in enumerate(cells):
+        is_edge = number in (0, len(cells) - 1)
+        parts = [(cell, _style(at, cell.strip(), is_edge)) for at, cell in enumerate(row)]
+        joined = Text("  ").join(Text(cell, style) for cell, style in parts)
+        joined.rstrip()
+        console.print(joined, soft_wrap=True)
 
 
-def _style(column: int, cell: str) -> str:
-    if column not in NUMBERS or cell == "–":
-        return ""
-    return "green" if cell == "0" else NUMBERS[column]
+def _style(column: int, cell: str, is_edge: bool) -> str:
+    bold = "bold " if is_edge else ""
+    if column not in FAULTS or not cell.replace(",", "").isdecimal():
+        return bold.strip()
+    return f"{bold}{'green' if cell == '0' else FAULTS[column]}"
