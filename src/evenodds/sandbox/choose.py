@@ -7,11 +7,17 @@ import sys
 from collections.abc import Callable
 from functools import lru_cache
 
-from evenodds.sandbox.forkserver import ForkServer
+from evenodds.sandbox.forkserver import ForkServer, start_bubblewrap
 from evenodds.sandbox.selftest import self_test
 from evenodds.sandbox.values import Sandbox, SandboxUnavailable
 
-WAYS: tuple[Callable[[], Sandbox], ...] = (ForkServer,)
+
+def bubblewrap() -> Sandbox:
+    """The second way. Raises `SandboxUnavailable`."""
+    return ForkServer(start_bubblewrap)
+
+
+WAYS: tuple[Callable[[], Sandbox], ...] = (ForkServer, bubblewrap)
 
 
 def open_sandbox() -> Sandbox:

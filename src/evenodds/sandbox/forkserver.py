@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,13 +21,13 @@ from evenodds.sandbox.pump import Descriptors, ServerGone, crossed, gather, open
 from evenodds.sandbox.values import DEFAULT, Job, Limits, Outcome, SandboxUnavailable
 
 BOOT = """
-import sys, types
+import importlib, sys, types
 for name, path in (("evenodds", sys.argv[2]), ("evenodds.sandbox", sys.argv[3])):
     module = types.ModuleType(name)
     module.__path__ = [path]
     sys.modules[name] = module
-from evenodds.sandbox.inside.server import main
-main()
+far = importlib.import_module(f"evenodds.sandbox.inside.{sys.argv[4]}")
+getattr(far, sys.argv[5])()
 """
 """Imports the far side without this package's own `__init__`: nothing of it is needed there."""
 
@@ -83,12 +84,26 @@ class Server:
 
 
 def start_server() -> Server:
-    """Start a server and wait until it is ready. Raises `SandboxUnavailable`."""
+    """Start the fork server. Raises `SandboxUnavailable`."""
+    return _started("the fork server", "server")
+
+
+def start_bubblewrap() -> Server:
+    """Start the server that puts each program in a bubblewrap. Raises `SandboxUnavailable`."""
+    found = shutil.which("bwrap")
+    if found is None:
+        raise SandboxUnavailable("bubblewrap is not installed.")
+    pythons = [getattr(sys, "_base_executable", sys.executable), "/usr/bin/python3"]
+    return _started("bubblewrap", "wrapped", found, BOOT, *pythons)
+
+
+def _started(name: str, module: str, *more: str) -> Server:
+    """Start a process and wait until it is ready."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
         process = subprocess.Popen(
             [sys.executable, "-S", "-s", "-B", "-c", BOOT, str(theirs.fileno()),
-             str(FOLDER.parent), str(FOLDER)],
+             str(FOLDER.parent), str(FOLDER), module, "main", *more],
             env=ENVIRONMENT, cwd="/", pass_fds=[theirs.fileno()], start_new_session=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
@@ -101,22 +116,26 @@ def start_server() -> Server:
     ours.settimeout(None)
     if "ready" not in message:
         server.stop()
-        raise SandboxUnavailable(f"the fork server did not start. Got {message.get('failed')}.")
+        raise SandboxUnavailable(f"{name} did not start: {message.get('failed')}.")
     wall = f"Landlock {message['landlock']}" if message["landlock"] else "no Landlock"
-    server.how = f"fork server: namespaces by {message['ready']}, {wall}, seccomp"
+    server.how = f"{message['ready']}, {wall}, seccomp"
     return server
 
 
 @dataclass
 class ForkServer:
-    """A `Sandbox` that forks a shut-in child of a warm interpreter for each program.
+    """A `Sandbox` over a server that starts a shut-in child for each program.
 
-    A server that died is started again with the next program.
+    begin: starts the server; one that died is started again with the next program.
     """
 
-    server: Server = field(default_factory=start_server)
+    begin: Callable[[], Server] = start_server
     lock: threading.Lock = field(default_factory=threading.Lock)
     count: int = 0
+    server: Server = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.server = self.begin()
 
     @property
     def how(self) -> str:
@@ -150,7 +169,7 @@ class ForkServer:
                 try:
                     if self.server.owner != os.getpid() or attempt:
                         self.server.stop()
-                        self.server = start_server()
+                        self.server = self.begin()
                     return self._once(jobs, limits)
                 except (ServerGone, OSError, SandboxUnavailable) as error:
                     why = f"the sandbox failed: {error}"

@@ -28,6 +28,17 @@ def _stream(fd: int, mode: str, errors: str) -> TextIO:
     return cast(TextIO, open(fd, mode, encoding="utf-8", errors=errors, closefd=False))
 
 
+def in_order(fds: list[int]) -> list[int]:
+    """Move `fds[2:]` to 0, 1, 2, …, the first two behind them; close all else."""
+    count = len(fds)
+    high = [os.dup2(fd, 64 + at) for at, fd in enumerate(fds)]  # out of each other's way
+    places = [count - 2, count - 1, *range(count - 2)]
+    for fd, place in zip(high, places, strict=True):
+        os.dup2(fd, place)
+    os.closerange(count, 4096)
+    return places
+
+
 def write_files(fd: int) -> None:
     """Read the job {name: text} from `fd` and write it into the current folder."""
     with open(fd, "rb", closefd=False) as file:

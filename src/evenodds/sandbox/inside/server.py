@@ -20,7 +20,9 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from evenodds.sandbox.inside import jail, landlock, libc, runner
 
@@ -35,12 +37,17 @@ FIRST_UID = 2_000_000_000
 MARGIN = 0.002
 
 
+Order = dict[str, int | float]
+Starter = Callable[[Order, list[int]], "Run"]
+
+
 @dataclass
 class Run:
     """A child that runs: its clocks, and why it was ended where the server or client did that."""
 
     number: int
     pid: int
+    clock: int
     pidfd: int
     news: int
     seconds: float
@@ -53,7 +60,7 @@ class Run:
     def cpu(self) -> float:
         """CPU seconds since its clocks were last started."""
         with contextlib.suppress(OSError):  # gone already
-            return time.clock_gettime((~self.pid << 3) | 2) - self.cpu_base
+            return time.clock_gettime((~self.clock << 3) | 2) - self.cpu_base
         return 0.0
 
     def left(self) -> float:
@@ -79,29 +86,34 @@ def warm_up() -> None:
             importlib.import_module(name)
 
 
-def start(
-    order: dict[str, int | float], fds: list[int], own: int, uid: int | None, abi: int
-) -> Run:
+def start(order: Order, fds: list[int], own: int, uid: int | None) -> Run:
     """Fork a child as the first process of a new process namespace."""
     news, told = os.pipe()
+    cell = cell_of(order, uid)
     libc.unshare(libc.CLONE_NEWPID)
     pid = os.fork()
     if pid == 0:
-        cell = jail.Cell(
-            int(order["memory"]), int(order["disk"]), int(order["threads"]), int(order["hard"]),
-            uid, abi,
-        )  # fmt: skip
         _child(fds, told, cell, int(order["seed"]))
     libc.setns(own, libc.CLONE_NEWPID)
-    for fd in (told, *fds):
-        os.close(fd)
-    return Run(int(order["run"]), pid, os.pidfd_open(pid), news, order["seconds"], order["wall"])
+    os.close(told)
+    return watched(order, pid, pid, news)
+
+
+def cell_of(order: Order, uid: int | None) -> jail.Cell:
+    memory, disk, threads, hard = (int(order[k]) for k in ("memory", "disk", "threads", "hard"))
+    return jail.Cell(memory, disk, threads, hard, uid, landlock.version())
+
+
+def watched(order: Order, pid: int, clock: int, news: int) -> Run:
+    """The record of a run that has started. clock: the process whose CPU time counts."""
+    number, pidfd = int(order["run"]), os.pidfd_open(pid)
+    return Run(number, pid, clock, pidfd, news, order["seconds"], order["wall"])
 
 
 def _child(fds: list[int], told: int, cell: jail.Cell, seed: int) -> None:
     code = 1
     try:
-        job, told, *rest = _in_order([fds[0], told, *fds[1:]])
+        job, told, *rest = runner.in_order([fds[0], told, *fds[1:]])
         signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             jail.shut(cell)
@@ -114,17 +126,6 @@ def _child(fds: list[int], told: int, cell: jail.Cell, seed: int) -> None:
         code = runner.run(seed)
     finally:
         os._exit(code)
-
-
-def _in_order(fds: list[int]) -> list[int]:
-    """Move `fds[2:]` to 0, 1, 2, …, the first two behind them; close all else."""
-    count = len(fds)
-    high = [os.dup2(fd, 64 + at) for at, fd in enumerate(fds)]  # out of each other's way
-    places = [count - 2, count - 1, *range(count - 2)]
-    for fd, place in zip(high, places, strict=True):
-        os.dup2(fd, place)
-    os.closerange(count, 4096)
-    return places
 
 
 def ended(run: Run) -> dict[str, object]:
@@ -145,12 +146,10 @@ def ended(run: Run) -> dict[str, object]:
     }
 
 
-def serve(control: socket.socket, uid: int | None, how: str) -> None:
-    """Until the client closes its end. As the first process here, its end is everybody's."""
-    abi = landlock.version()
-    own = os.pidfd_open(os.getpid())
+def serve(control: socket.socket, starter: Starter, how: str) -> None:
+    """Until the client closes its end. `starter` starts a program."""
     runs: dict[int, Run] = {}
-    tell(control, {"ready": how, "landlock": abi})
+    tell(control, {"ready": how, "landlock": landlock.version()})
     while True:
         poll = select.poll()
         poll.register(control, select.POLLIN)
@@ -162,7 +161,7 @@ def serve(control: socket.socket, uid: int | None, how: str) -> None:
             data, fds, _, _ = socket.recv_fds(control, 4096, 16)
             if not data:
                 return
-            obey(json.loads(data), fds, runs, own, uid, abi)
+            obey(json.loads(data), fds, runs, starter)
         for run in list(runs.values()):
             if run.pidfd in ready:
                 tell(control, ended(runs.pop(run.number)))
@@ -170,13 +169,13 @@ def serve(control: socket.socket, uid: int | None, how: str) -> None:
                 run.kill("timeout")
 
 
-def obey(
-    message: dict[str, int | float], fds: list[int], runs: dict[int, Run],
-    own: int, uid: int | None, abi: int,
-) -> None:  # fmt: skip
+def obey(message: Order, fds: list[int], runs: dict[int, Run], starter: Starter) -> None:
+    """Do what a message of the client asks."""
     if "run" in message:
-        run = start(message, fds, own, uid, abi)
+        run = starter(message, fds)
         runs[run.number] = run
+        for fd in fds:
+            os.close(fd)
     elif int(message.get("kill", -1)) in runs:
         runs[int(message["kill"])].kill("killed")
     elif int(message.get("renew", -1)) in runs:
@@ -190,11 +189,8 @@ def tell(control: socket.socket, message: dict[str, object]) -> None:
 def main() -> None:
     """Leave the host's namespaces, fork the server as the first process of its own, and watch."""
     control = socket.socket(fileno=int(sys.argv[1]))
-    parent = os.pidfd_open(os.getppid())
-    sys.path[:] = [path for path in sys.path if path]
+    parent = begin()
     try:
-        with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
-            file.write("500")  # a program that eats the machine's memory goes first, not training
         uid = spare_uid() if os.getuid() == 0 else None
         is_mapped = jail.leave(os.getuid(), os.getgid())
         pid = os.fork()
@@ -204,7 +200,16 @@ def main() -> None:
         tell(control, {"failed": f"{type(error).__name__}: {error}"[:300]})
         os._exit(1)
     control.close()
-    _watch(pid, parent)
+    watch(pid, parent)
+
+
+def begin() -> int:
+    """What every server does first; a descriptor of its parent."""
+    parent = os.pidfd_open(os.getppid())
+    sys.path[:] = [path for path in sys.path if path]
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write("500")  # a program that eats the machine's memory goes first, not training
+    return parent
 
 
 def spare_uid() -> int:
@@ -222,8 +227,10 @@ def _serve(control: socket.socket, uid: int | None, is_mapped: bool) -> None:
         warm_up()
         jail.build_root()
         gc.freeze()
-        how = "a user namespace" if is_mapped else f"the right to mount, programs as uid {uid}"
-        serve(control, None if is_mapped else uid, how)
+        by = "a user namespace" if is_mapped else f"the right to mount, programs as uid {uid}"
+        how = f"fork server, namespaces by {by}"
+        own = os.pidfd_open(os.getpid())
+        serve(control, partial(start, own=own, uid=None if is_mapped else uid), how)
     except BaseException as error:
         with contextlib.suppress(OSError):
             tell(control, {"failed": f"{type(error).__name__}: {error}"[:300]})
@@ -231,7 +238,7 @@ def _serve(control: socket.socket, uid: int | None, is_mapped: bool) -> None:
         os._exit(0)
 
 
-def _watch(server: int, parent: int) -> None:
+def watch(server: int, parent: int) -> None:
     """Wait for the end of the server or of the parent; ending here ends the server too."""
     poll = select.poll()
     for fd in (os.pidfd_open(server), parent):
