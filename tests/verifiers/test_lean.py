@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import stat
 import sys
 import time
@@ -228,6 +229,18 @@ def test_lean_is_found_on_the_path(
     assert missing() is None
     assert lean(problem(), Completion(PROOF)).status is Status.RIGHT
     assert "no folder" in (missing(Policy((str(fake),), project=str(tmp_path / "none"))) or "")
+
+
+def test_a_worker_with_too_little_memory_says_so(
+    fake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (2 << 30, 2 << 30))
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    verdict = judged(PROOF, fake)
+    assert verdict.status is Status.ERROR
+    assert "may take 2048 MB" in verdict.note and "judge.memory_mb" in verdict.note
+    small = Policy((str(fake),), memory_mb=1024)
+    assert lean(problem(), Completion(PROOF), small).status is Status.RIGHT
 
 
 @pytest.mark.parametrize(

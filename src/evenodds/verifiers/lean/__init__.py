@@ -89,7 +89,7 @@ def lean(problem: Problem, completion: Completion, policy: Policy = DEFAULT) -> 
     if isinstance(proof, Refused):
         status = Status.WRONG if found.text.strip() else Status.NO_ANSWER
         return _unpaid(completion, status, found.text, proof.note)
-    against = missing(policy)
+    against = missing(policy) or process.too_little_memory(policy.memory_mb)
     if against:
         return Verdict(0.0, Status.ERROR, note=f"lean: {against}")
     return _proved(completion, proof, file_of(header, statement, proof), policy)

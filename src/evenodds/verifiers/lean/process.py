@@ -27,6 +27,7 @@ _KEPT = (
 )
 """What Lean may know of the environment."""
 _ALONE = ("unshare", "--user", "--map-root-user", "--net", "--")
+_TIED = ("setpriv", "--pdeathsig", "KILL", "--")
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,20 @@ def missing(command: Sequence[str], project: str) -> str | None:
     return None
 
 
+def too_little_memory(memory_mb: int) -> str | None:
+    """Why Lean could not have its memory here, in words; None where it can.
+
+    A worker of a judge is bounded, and what it starts is bounded with it; only root may lift that.
+    """
+    bound = resource.getrlimit(resource.RLIMIT_AS)[1]
+    if bound == resource.RLIM_INFINITY or bound >= memory_mb << 20 or os.geteuid() == 0:
+        return None
+    return (
+        f"what this process starts may take {bound >> 20} MB, and Lean is given {memory_mb}: "
+        "raise judge.memory_mb, or lower the policy's memory_mb"
+    )
+
+
 def run_lean(
     text: str, command: Sequence[str], project: str, seconds: float, memory_mb: int
 ) -> Outcome:
@@ -60,7 +75,7 @@ def run_lean(
         file = Path(folder) / "Proof.lean"
         file.write_text(text, encoding="utf-8", errors="replace")
         started = [
-            *_without_network(),
+            *_confined(),
             *command_of(command, project),
             "--json",
             f"--memory={memory_mb}",
@@ -95,10 +110,11 @@ def _run(command: list[str], output: Path, folder: str, seconds: float) -> Outco
 def _limit(process: int, seconds: float) -> None:
     """Bounds that hold even where this process is killed and cannot end Lean itself.
 
-    Memory is Lean's own limit: it maps its libraries, so that a limit on addresses would refuse
-    them.
+    Memory is Lean's own limit: it maps its libraries, so that a limit on addresses, such as a
+    judge's worker has, would refuse them. That one is lifted where it may be.
     """
     limits = {
+        resource.RLIMIT_AS: resource.RLIM_INFINITY,
         resource.RLIMIT_CPU: int(seconds * 8) + 8,  # Lean elaborates on several threads
         resource.RLIMIT_FSIZE: MAX_OUTPUT,
         resource.RLIMIT_CORE: 0,
@@ -119,12 +135,17 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 @lru_cache(maxsize=1)
-def _without_network() -> tuple[str, ...]:
-    """What to put before a command so that it has no network; empty where that is not allowed."""
-    if shutil.which(_ALONE[0]) is None:
-        return ()
+def _confined() -> tuple[str, ...]:
+    """What to put before a command so that it has no network, and ends when this process does;
+    as much of it as the system allows.
+    """
+    choices = ((*_ALONE, *_TIED), _TIED, _ALONE)
+    return next((words for words in choices if _works(words)), ())
+
+
+def _works(words: Sequence[str]) -> bool:
     try:
-        tried = subprocess.run([*_ALONE, "true"], capture_output=True, timeout=5, check=False)
+        tried = subprocess.run([*words, "true"], capture_output=True, timeout=5, check=False)
     except (OSError, subprocess.TimeoutExpired):
-        return ()
-    return _ALONE if tried.returncode == 0 else ()
+        return False
+    return tried.returncode == 0
