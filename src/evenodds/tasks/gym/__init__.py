@@ -15,7 +15,7 @@ from evenodds.domain import Problem, Prompt
 from evenodds.errors import RunError, UsageError, unknown
 from evenodds.tasks.gym import scorer
 from evenodds.tasks.gym.generator import SIZE, Entry, configurations, entry, library
-from evenodds.tasks.gym.table import REFUSED, VERIFIERS, VERSION
+from evenodds.tasks.gym.table import POLICIES, REFUSED, VERIFIERS, VERSION
 from evenodds.tasks.prompting import example_lines, user_message
 from evenodds.tasks.task import TaskOptions
 from evenodds.verifiers import Verifier, find_verifier
@@ -136,7 +136,8 @@ class Gym:
 
     @cached_property
     def _verifier(self) -> Verifier:
-        return find_verifier(self.verifier_name, self.options.policy)
+        own = {} if self.options.verifier else POLICIES.get(self.task, {})
+        return find_verifier(self.verifier_name, {**own, **self.options.policy})
 
     @cached_property
     def _preamble(self) -> str:

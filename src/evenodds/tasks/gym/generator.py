@@ -90,7 +90,7 @@ def data_set(name: str, level: int, seed: int) -> Any:
 
 def entry(name: str, level: int, seed: int, number: int) -> Entry:
     """A problem as plain data: question, answer and metadata. Numbers that fail are passed over."""
-    made = data_set(name, level, seed)
+    made, last = data_set(name, level, seed), ""
     for attempt in range(TRIES):
         try:
             with quiet():
@@ -98,8 +98,8 @@ def entry(name: str, level: int, seed: int, number: int) -> Entry:
             # as a worker process gets it: tuples are lists, and keys are texts
             return cast(Entry, json.loads(json.dumps(dict(found), default=str)))
         except FAILURES as error:
-            last = error
+            last = described(error)
     raise RunError(
         f"reasoning-gym made no problem of {name!r} at level {level} in {TRIES} tries. "
-        f"Got {described(last)}. Leave that level out."  # pyright: ignore[reportPossiblyUnbound]
+        f"Got {last}. Leave that level out."
     )

@@ -12,7 +12,7 @@ from evenodds.verifiers.reasoning import final_part
 
 NAME = "evenodds.tasks.gym.scorer:score"
 """How a worker process finds it."""
-LONGEST = 20_000
+LONGEST = 100_000
 """Characters of an answer that a scorer is given."""
 
 

@@ -73,6 +73,12 @@ REFUSED = {
     "simple_integration": "several answers are right, and its scorer executes them",
 }
 
+POLICIES: dict[str, dict[str, object]] = {
+    # of a long decimal the last digits count here, which `number` forgives by default
+    "decimal_arithmetic": {"tolerance": 0},
+    "decimal_chain_sum": {"tolerance": 0},
+}
+
 VERIFIERS: dict[str, str] = {
     **dict.fromkeys(NUMBER, "number"),
     **dict.fromkeys(TEXT, "text"),
