@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 
 from evenodds.sandbox import Outcome, Sandbox
 from evenodds.verifiers.code.examine import NO_PYTHON, Result, limits_of
@@ -21,7 +22,9 @@ def run_pairs(sandbox: Sandbox, program: str, tests: Pairs, policy: Policy) -> R
         if left <= 0:
             note = note or "the tests ran out of time (total_seconds)"
             break
-        outcome = sandbox.run(program, stdin=_encoded(given), limits=limits_of(policy, left))
+        limits = limits_of(policy, left)
+        limits = replace(limits, output=max(limits.output, 8 * len(expected)))
+        outcome = sandbox.run(program, stdin=_encoded(given), limits=limits)
         if outcome.status == "error":
             return Result(0, len(pairs), failed=outcome.stderr.decode("utf-8", "replace")[:200])
         why = failure(outcome, expected, policy.tolerance)
@@ -72,7 +75,7 @@ def _same(word: str, right: str, tolerance: float) -> bool:
     """Equal words, or numbers within the tolerance where the expected one is no whole number."""
     if word == right:
         return True
-    if "." not in right or len(word) > 400 or len(right) > 400:
+    if not {".", "e"} & {*right} or len(word) > 400 or len(right) > 400:
         return False
     if not word.isascii() or "_" in word:  # Python reads more as a number than is meant
         return False
