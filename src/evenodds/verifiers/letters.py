@@ -166,11 +166,11 @@ def read_choice(text: str, options: Mapping[str, str] | None = None) -> Reading:
     alone = _ONLY_LOWER.match(plain)
     if alone:
         return Reading(alone[1].upper(), "a letter alone")
-    named = _named(plain, options or {})
-    if named:
-        return Reading(named, "the text of an option")
     claims = sorted(_claims(plain), key=lambda claim: (claim.end, claim.start))
     made = [claim for claim in claims if not claim.is_denied and not claim.is_listed]
+    named = _named(plain, _by_text(options or {}))
+    if named and not (made and made[-1].end > named.end):
+        return Reading(named.letter, "the text of an option")
     if made:
         return _standing(plain, made[-1], claims, options or {})
     if any(claim.is_denied for claim in claims):
@@ -275,7 +275,7 @@ def _standing(
         return Reading(None, "another choice is offered with it", Status.SEVERAL_ANSWERS)
     if any(c.is_denied and c.letter == claim.letter and c.end > claim.end for c in claims):
         return Reading(None, "the choice is taken back", Status.WRONG)
-    other = _named(rest.partition("\n")[0].lstrip(" .):,-–—"), options, whole=True)
+    other = _by_text(options).get(_key(rest.partition("\n")[0].lstrip(" .):,-–—")))
     if other and other != claim.letter:
         note = "its letter and its text name different options"
         return Reading(None, note, Status.SEVERAL_ANSWERS)
@@ -322,19 +322,24 @@ def _is_denied(text: str, match: re.Match[str]) -> bool:
     return bool(_NEGATION.search(text, max(0, match.start() - 60), match.start()))
 
 
-def _named(text: str, options: Mapping[str, str], whole: bool = False) -> str | None:
-    """The letter of the one option whose text is `text`, its last line or what `answer is` names.
+def _named(text: str, known: Mapping[str, str | None]) -> _Claim | None:
+    """The one option whose text is all of `text`, its last line, or what `answer is` names last.
 
-    whole: only all of the text counts.
+    Several lines that are texts of options are a list, and name none.
     """
-    if not options:
+    if not known:
         return None
-    said = [text.strip()] if len(text) < 2_000 else []
-    if not whole:
-        said.append(text.rstrip()[-2_000:].rpartition("\n")[2].strip())
-        said += [match[1] for match in _ANSWER_TAIL.finditer(text)][-1:]
-    known = _by_text(options)
-    return next((known[key] for key in map(_key, said) if known.get(key)), None)
+    lines = [line for line in text[-2_000:].split("\n") if line.strip()][-12:]
+    said = [known.get(_key(line)) for line in lines]
+    if len({letter for letter in said if letter}) > 1:
+        return None
+    whole = known.get(_key(text)) if len(text) < 2_000 else None
+    letter = whole or (said[-1] if said else None)
+    if letter:
+        return _Claim(letter, 0, len(text))
+    tail = next(iter([*_ANSWER_TAIL.finditer(text)][-1:]), None)
+    letter = known.get(_key(tail[1])) if tail else None
+    return _Claim(letter, tail.start(), tail.end()) if tail and letter else None
 
 
 def _by_text(options: Mapping[str, str]) -> dict[str, str | None]:
