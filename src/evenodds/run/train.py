@@ -19,13 +19,13 @@ from evenodds.machine import prepare_environment
 from evenodds.report import write_report
 from evenodds.report.comparison import Comparison, compare
 from evenodds.report.terminal import View, make_view
-from evenodds.run.build import Plan, judge_options, objective_of, plan_of, policy_options
+from evenodds.run.build import OWN_TASK, Plan, judge_options, objective_of, plan_of, policy_options
 from evenodds.run.config import Config, make_config, read_saved, to_toml
 from evenodds.run.durable import TEMPORARY, verify_folder, write_file
 from evenodds.run.folder import RunFolder, fresh_name, require_space
 from evenodds.run.lock import RunLock
 from evenodds.run.stopping import Clock, Interrupted, Interrupts
-from evenodds.tasks import TASKS, Task
+from evenodds.tasks import PRESETS, TASKS, Task
 
 if TYPE_CHECKING:
     from evenodds.policies import Policy
@@ -183,7 +183,7 @@ def _title(session: Session) -> tuple[str, list[str]]:
 
 def _levels_of(task: Task) -> list[str]:
     """How the levels of a person's data are ordered; those of the house's tasks are known."""
-    if (task.name in TASKS and task.name != "data") or len(task.levels) == 1:
+    if (task.name in TASKS and task.name not in PRESETS) or len(task.levels) == 1:
         return []
     return [f"levels, easiest first: {', '.join(task.levels[:12])}"]
 
@@ -308,7 +308,7 @@ def _stopped(session: Session, step: int) -> Result:
     with suppress(OSError, ValueError, EvenoddsError):  # the report can be made again
         write_report(folder)
     how = f"evenodds train --resume {folder}"
-    if session.plan.config.task.name not in TASKS:
+    if session.plan.config.task.name == OWN_TASK:
         how = f"the same call from Python with run.name {folder.name!r}"
     saved = f"after step {step}; it is saved" if step else "before the first step"
     session.view.note(f"stopped {saved}. Go on with: {how}")

@@ -258,6 +258,8 @@ def _refused(
         fits_best = fitting(p.answer for p in task.problems)[0]
         names.sort(key=lambda name: name != fits_best)
     mend = f"Choose another --verifier ({', '.join(names)}, or file.py:function)"
+    if verdict.status is Status.TIMEOUT:
+        mend = "Raise --judge.seconds"
     more = f"; {count} of {judged} golds are unreadable" if count > 1 else ""
     is_data = isinstance(task, DataTask) and verdict.status is Status.GOLD_UNREADABLE
     drop = ", or leave such rows out: task.drop_unreadable = true" if is_data else ""

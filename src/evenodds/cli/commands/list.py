@@ -13,15 +13,18 @@ from evenodds.errors import unknown
 
 
 def _tasks(root: Path) -> Iterator[str]:
-    from evenodds.tasks import TASKS, make_task
+    from evenodds.tasks import PRESETS, TASKS, make_task
 
     for name in TASKS:
-        if name == "data":
-            yield "data            prompts and answers from a JSONL or parquet file (--data FILE)"
+        if name in PRESETS:
+            yield f"{name:<15} {PRESETS[name].summary}"
             continue
         task = make_task(name)
         yield f"{name:<15} {len(task.levels)} levels, verifier {task.verifier_name}"
         yield from (f"  {number:>3}  {label}" for number, label in enumerate(task.levels))
+    yield "FILE.jsonl      prompts and answers of your own; also .json, .parquet, hf:OWNER/NAME"
+    yield "FILE.py         problems() of your own, and grade(problem, text) where no verifier fits"
+    yield "gym:NAME        a task of reasoning-gym (pip install 'evenodds[gym]')"
 
 
 def _first_line(thing: object) -> str:
