@@ -15,6 +15,7 @@ from evenodds.verifiers.math.tree import Node, NotMathError, is_literal, minus, 
 _ROOTS = re.compile(r"(x|z|t|\\lambda)_?\d$")
 _STRUCTURES = frozenset(["group", "list", "matrix", "region", "assign", "eq", "order", "text"])
 MAX_MATCHED = 60
+MAX_CLEARED = 6
 
 
 def same(gold: Node, answer: Node, policy: Policy) -> str | None:
@@ -98,10 +99,16 @@ def _equations(gold: Node, answer: Node) -> str | None:
         return None
     if _proportional(minus(*gold.args), minus(*answer.args)) is not None:
         return "the same equation, up to a constant factor"
+    if max(_quotients(node) for node in (gold, answer)) > MAX_CLEARED:
+        return None
     cleared = [_cleared(minus(*node.args)) for node in (gold, answer)]
     if _proportional(cleared[0], cleared[1]) is not None:
         return "the same equation, denominators cleared"
     return None
+
+
+def _quotients(node: Node) -> int:
+    return (node.kind == "/") + sum(map(_quotients, node.args))
 
 
 def _proportional(left: Node, right: Node) -> int | None:

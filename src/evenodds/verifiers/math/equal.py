@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 from evenodds.verifiers.math import numeric, units
@@ -192,11 +191,6 @@ def _is_rounding(decimal: Fraction, value: Any, policy: Policy) -> bool:
     return bool(abs(value * unit - decimal.numerator * unit // decimal.denominator) * 2 <= 1)
 
 
-@lru_cache(maxsize=64)
-def _evaluator(digits: int) -> Any:
-    return numeric.evaluator(digits)
-
-
 def _digits(*nodes: Node) -> int:
     """Enough digits to tell two values apart that are written with so many."""
     written = max(len(str(node)) // 40 + _written(node) for node in nodes)
@@ -210,7 +204,7 @@ def _written(node: Node) -> int:
 
 def _near(gold: Node, answer: Node, policy: Policy) -> str | None:
     """A decimal beside an exact value that is irrational, such as 4.1231056 and √17."""
-    mp = _evaluator(_digits(gold, answer))
+    mp = numeric.evaluator(_digits(gold, answer))
     is_gold = is_decimal(gold)
     decimal, other = (exact(gold), answer) if is_gold else (exact(answer), gold)
     if decimal is None or decimal.denominator == 1:
@@ -231,7 +225,7 @@ def _near(gold: Node, answer: Node, policy: Policy) -> str | None:
 def _numeric(gold: Node, answer: Node, has_names: bool) -> str | None:
     if has_names and (_calls(gold) | _calls(answer)) & _STEPS:
         raise NotMathError("it rounds a variable")
-    mp = _evaluator(_digits(gold, answer))
+    mp = numeric.evaluator(_digits(gold, answer))
     points = (0, 1, 2) if has_names else (0,)
     if has_names and "abs" in kinds(gold) | kinds(answer):
         points = (0, 1, -1, -2, -3)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 from hashlib import blake2b
 
 from evenodds.verifiers.math.tree import Node, NotMathError
@@ -117,8 +118,13 @@ def _counted(kind: str, values: list[Fraction]) -> Fraction | None:
     if any(value.denominator != 1 or not 0 <= value <= MAX_FACTORIAL for value in values):
         return None
     if kind == "!":
-        return Fraction(math.factorial(values[0].numerator))
+        return _factorial(values[0].numerator)
     return Fraction(math.comb(values[0].numerator, values[1].numerator))
+
+
+@lru_cache(maxsize=256)
+def _factorial(number: int) -> Fraction:
+    return Fraction(math.factorial(number))
 
 
 def _called(name: str, values: list[Fraction]) -> Fraction | None:

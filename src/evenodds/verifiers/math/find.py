@@ -30,7 +30,8 @@ _PHRASE_CUT = re.compile(
 )
 _GAP = re.compile(
     r"(?:[\s,;/&$.*=:]|\\[()\[\],;!]|\\quad|\\qquad|\\text\s?\{[^{}]{0,40}\}"
-    r"|[a-zA-Z]_?\{?[0-9a-zA-Z]{0,2}\}?\s?=|\b(?:[a-z]{2,12}\s){0,2}(?:and|or|und|oder|et|ou)\b){0,40}"
+    r"|[a-zA-Z]_?\{?[0-9a-zA-Z]{0,2}\}?\s?=|\b(?:[a-z]{2,12}\s){0,2}(?:and|or|und|oder|et|ou)\b"
+    r"|\b(?:maybe|perhaps|possibly)\b){0,40}"
 )
 
 _CODE = re.compile(

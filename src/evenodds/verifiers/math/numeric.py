@@ -6,6 +6,7 @@ them takes long; two values are called equal only where all digits but the last 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
@@ -21,6 +22,7 @@ _INVERSE = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arccot": "aco
 _FUNCTIONS = {name: name for name in (*_SAME_NAME, "floor", "ceil")} | _INVERSE
 
 
+@lru_cache(maxsize=64)
 def evaluator(digits: int) -> Any:
     """An mpmath context of its own with that many digits."""
     import mpmath

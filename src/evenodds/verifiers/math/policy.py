@@ -29,8 +29,6 @@ class Policy:
     names: `x = 5` meets the gold `5`, and `5` meets `x = 5`; two different names never meet.
     choices: a gold of one letter A to J, or one that begins with such a letter, is a choice.
     synonyms: `no solution` is the empty set, `all real numbers` is the set of reals.
-    library: what the exact layer cannot read is asked of math-verify, in a process that can be
-    killed. Off: it paid for nothing that the exact layer does not, see docs/verifiers.md.
     """
 
     order: tuple[str, ...] = ORDER
@@ -43,7 +41,6 @@ class Policy:
     names: bool = True
     choices: bool = True
     synonyms: bool = True
-    library: bool = False
 
 
 DEFAULT = Policy()

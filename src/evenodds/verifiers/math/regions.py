@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 
 from evenodds.verifiers.math import numeric
 from evenodds.verifiers.math.exact import exact, residue
@@ -41,6 +42,7 @@ def _merged(left: Node, right: Node) -> list[Node]:
     return [piece(left.args[0], last.args[1], left.name[0] + last.name[1])]
 
 
+@lru_cache(maxsize=4096)
 def _place(node: Node) -> Fraction:
     """The place of an end on the line, exact for rationals; infinity is far away."""
     far = Fraction(10**400)

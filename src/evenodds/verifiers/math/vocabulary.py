@@ -42,6 +42,6 @@ WORD_CONSTANTS = _table("pi: pi; inf: infinity inf infty oo")
 JOINS = _table("and: and und et y 和 land wedge; or: or oder ou 或 lor vee")
 UNITS = _set(
     "cm mm km kg mg ml mL hr hrs min sec ft yd mi lb lbs oz mph kph rpm deg rad pct percent cms"
-    " kmh pts sq cu Hz kJ kW kWh Pa mol gal qt pt"
+    " kmh am pm AM PM pts sq cu Hz kJ kW kWh Pa mol gal qt pt"
 )
 SMALL_WORDS = _set("is no so of to in at by we it an as be he if my us me do go up on am")
