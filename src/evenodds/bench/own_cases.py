@@ -70,7 +70,7 @@ def task_cases(problems: Sequence[Problem], paid: Sequence[str]) -> Iterator[Cas
             yield from _in_form(problem, FORMS[name], name, wrong, fill)
         for category, texts in SENTENCES.items():
             for text in texts:
-                yield made(KIND, category, problem, fill(text), False, category)
+                yield made(KIND, category, problem, fill(text), False, "in a sentence")
         yield from _without(problem)
     if problems:
         yield from _at_once(problems[0], golds)

@@ -22,7 +22,7 @@ Progress = Callable[[int, int], None]
 SHORT_SECONDS = 5.0
 """The bench before a run asks for no further verdict after this: a run must start."""
 SHORT_GOLDS = 4
-LONG_GOLDS = 24
+LONG_GOLDS = 12
 
 
 def run_bench(

@@ -38,20 +38,31 @@ def print_bench(stream: TextIO, report: Report) -> None:
     _lines(stream, fault_lines("false refusals", report.false_refusals, width))
 
 
+def print_text(stream: TextIO, text: str) -> None:
+    """A text in lines that fit the terminal."""
+    _lines(stream, wrap(text, width_of(), subsequent_indent="  "))
+
+
 def print_checked(stream: TextIO, checked: Checked) -> None:
-    """All that was found about a task, and the judgement in the last line."""
+    """All that was found about a task, but for the judgement."""
     print_bench(stream, checked.report)
     if checked.forms is not None:
         for line in form_lines(checked.forms):
-            _lines(stream, wrap(line, width_of(), subsequent_indent="  "))
+            print_text(stream, line)
     if checked.golds is not None:
         _lines(stream, gold_lines(checked.golds, width_of()))
-    _lines(stream, wrap(judgement(checked.faults), width_of()))
 
 
-def judgement(faults: Sequence[str]) -> str:
+def print_judgement(stream: TextIO, faults: Sequence[str]) -> None:
     """The last line: fit, or why not."""
-    return f"NOT FIT: {'; '.join(faults)}." if faults else "fit: no wrong answer was paid."
+    line = f"NOT FIT: {'; '.join(faults)}." if faults else "fit: no wrong answer was paid."
+    if not is_coloured(stream):
+        _lines(stream, wrap(line, width_of()))
+        return
+    from rich.console import Console
+
+    style = "bold red" if faults else "bold green"
+    Console(file=stream, width=width_of(), highlight=False).print(line, style=style, markup=False)
 
 
 def print_doubts(stream: TextIO, doubts: Sequence[Doubtful], count: int) -> None:

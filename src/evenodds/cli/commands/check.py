@@ -15,7 +15,7 @@ from evenodds.report.progress import Shown
 from evenodds.report.text import one_line
 
 if TYPE_CHECKING:
-    from evenodds.bench import Doubtful, Report
+    from evenodds.bench import Doubtful
     from evenodds.run.config import Config
     from evenodds.tasks import Task
     from evenodds.verifiers import RegisteredVerifier
@@ -114,10 +114,14 @@ def _config(target: str | None, over: dict[str, Any]) -> Config:
 
 
 def _check_kind(kind: str, found: argparse.Namespace) -> int:
-    from evenodds.bench import SUITES, bench_kind
-    from evenodds.report.bench_view import print_bench
+    from evenodds.bench import SUITES, Checked, bench_kind
+    from evenodds.report.bench_view import print_bench, print_judgement, print_text
     from evenodds.verifiers import KINDS
 
+    unavailable = KINDS[kind].unavailable
+    why = unavailable() if unavailable is not None else None
+    if why:
+        raise UsageError(f"the kind {kind!r} cannot judge here: {why}")
     if kind not in SUITES:
         raise UsageError(
             f"there is no bench for the kind {kind!r} by itself. Check a task with it."
@@ -127,14 +131,16 @@ def _check_kind(kind: str, found: argparse.Namespace) -> int:
     verifier = KINDS[kind].with_policy(read_table(found.policy_table, ()))
     with Shown(sys.stderr) as shown:
         report = bench_kind(verifier, None, shown("bench"))
+    checked = Checked(report, None)
     if found.json:
         _print_json({"kind": kind, "policy": verifier.table, "bench": report.to_dict()})
     else:
-        _say(f"{kind}: {KINDS[kind].summary}")
-        _say(f"policy: {_table(verifier)}\n")
+        print_text(sys.stdout, f"{kind}: {KINDS[kind].summary}")
+        print_text(sys.stdout, f"policy: {_table(verifier)}")
+        print()
         print_bench(sys.stdout, report)
-        _say(_verdict_on(report))
-    return 3 if report.false_payments else 0
+        print_judgement(sys.stdout, checked.faults)
+    return 3 if checked.faults else 0
 
 
 def _table(verifier: RegisteredVerifier) -> str:
@@ -142,21 +148,15 @@ def _table(verifier: RegisteredVerifier) -> str:
     return f"{changed}; all else as by default" if changed else "the default"
 
 
-def _verdict_on(report: Report) -> str:
-    count = len(report.false_payments)
-    if count:
-        return f"NOT FIT: {count:,} wrong answers are paid. A policy would learn to write them."
-    return "fit: no wrong answer was paid."
-
-
 def _check_task(config: Config, found: argparse.Namespace) -> int:
     from evenodds.bench import check_task
-    from evenodds.report.bench_view import print_checked, print_doubts
+    from evenodds.report.bench_view import print_checked, print_doubts, print_judgement, print_text
     from evenodds.run.build import judge_options, task_of
 
     task = task_of(config)
     if not found.json:
-        _say(f"{one_line(task.name)}, judged by {one_line(task.verifier_name)}\n")
+        print_text(sys.stdout, f"{one_line(task.name)}, judged by {one_line(task.verifier_name)}")
+        print()
     with Shown(sys.stderr) as shown:
         checked = check_task(task, judge_options(config), shown)
     doubts = _sampled(config, task, found.sample) if found.sample else []
@@ -168,6 +168,7 @@ def _check_task(config: Config, found: argparse.Namespace) -> int:
         print_checked(sys.stdout, checked)
         if found.sample:
             print_doubts(sys.stdout, doubts, found.sample)
+        print_judgement(sys.stdout, checked.faults)
     return 3 if checked.faults else 0
 
 
@@ -193,7 +194,3 @@ def _sampled(config: Config, task: Task, count: int) -> list[Doubtful]:
 
 def _print_json(record: Mapping[str, object]) -> None:
     print(json.dumps(record, ensure_ascii=True, indent=1))
-
-
-def _say(line: str) -> None:
-    print(line)
