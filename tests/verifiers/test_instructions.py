@@ -361,9 +361,9 @@ HOSTILE = ["[", "*", "<<", "a*", ".", "a.", "\n", "Section 1\n", '"', "'a", "-",
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_hostile_text_costs_little(unit: str) -> None:
     text = (unit * 100_000)[:100_000]
-    start = time.perf_counter()
+    start = time.process_time()
     instructions(EVERYTHING, Completion(text), Policy(mode="loose"))
-    assert time.perf_counter() - start < 2.0
+    assert time.process_time() - start < 2.0
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)

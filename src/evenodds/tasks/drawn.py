@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from typing import cast
 
@@ -35,6 +35,9 @@ class Drawn:
         return sha256(self.question.encode()).hexdigest()[:16]
 
 
+Draw = Callable[[int, np.random.Generator], Drawn]
+
+
 @dataclass(frozen=True)
 class DrawnTask:
     """A task that draws its problems by level. Two with the same question are one problem.
@@ -47,7 +50,7 @@ class DrawnTask:
     levels: tuple[str, ...]
     kind: str
     source: str
-    draw: Callable[[int, np.random.Generator], Drawn]
+    draw: Draw
     options: TaskOptions
 
     @property
@@ -103,12 +106,10 @@ class DrawnTask:
 
     @cached_property
     def _held(self) -> tuple[tuple[tuple[Drawn, ...], int], ...]:
-        return tuple(self._split(level) for level in range(len(self.levels)))
-
-    def _split(self, level: int) -> tuple[tuple[Drawn, ...], int]:
-        rng = np.random.default_rng([self.options.seed, zlib.crc32(self.name.encode()), level])
-        return drawn_split(
-            lambda: self.draw(level, rng), lambda one: one.key, self.options.held_out
+        seed = (self.options.seed, zlib.crc32(self.name.encode()))
+        return tuple(
+            held_out_of(self.draw, level, seed, self.options.held_out)
+            for level in range(len(self.levels))
         )
 
     @cached_property
@@ -146,6 +147,15 @@ class DrawnTask:
         columns = {"solution": drawn.solution, "wrong": drawn.wrong}
         key = f"{self.name}/{drawn.key}"
         return Problem(key, self._prompt(drawn.question), drawn.gold, self.name, level, columns)
+
+
+@lru_cache(maxsize=64)
+def held_out_of(
+    draw: Draw, level: int, seed: tuple[int, int], most: int
+) -> tuple[tuple[Drawn, ...], int]:
+    """The held-out problems of a level, and how many were drawn for them; drawn once a process."""
+    rng = np.random.default_rng([*seed, level])
+    return drawn_split(lambda: draw(level, rng), lambda one: one.key, most)
 
 
 def _asked(question: str) -> str:
