@@ -6,6 +6,7 @@ import itertools
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,7 +17,7 @@ from evenodds.judge.inline import InlineJudge, OpenJudge, judged
 from evenodds.judge.options import JudgeOptions
 from evenodds.judge.workers import WorkerJudge
 from evenodds.own import quiet
-from evenodds.verifiers import RegisteredVerifier, Verifier
+from evenodds.verifiers import KINDS, RegisteredVerifier, Verifier
 from evenodds.verifiers.function import NAME, copied
 
 AT_ONCE = 512  # rows that are judged together
@@ -30,16 +31,31 @@ def open_judge(verifier: Verifier, options: JudgeOptions | None = None) -> OpenJ
     Python is reached by a fork where that is safe, else it runs inline, without a deadline.
     """
     options = options or JudgeOptions()
+    options = replace(options, seconds=max(options.seconds, needed_seconds(verifier)))
     if options.workers == 0 or sys.platform == "win32" or _is_inline(verifier):
         return InlineJudge(verifier)
     spec = spec_of(verifier, options)
     if spec["name"] is not None:
-        start = partial(nursery.by_exec, spec, not isinstance(verifier, RegisteredVerifier))
+        start = partial(nursery.by_exec, spec, any(":" in name for name in _names(verifier)))
     elif nursery.can_fork():
         start = partial(nursery.by_fork, verifier, options.memory_mb)
     else:
         return InlineJudge(verifier)
     return WorkerJudge(verifier, options, nursery.Nursery(start, spec))
+
+
+def needed_seconds(verifier: Verifier) -> float:
+    """What the kinds in it ask for that bound their own work; 0 where none does."""
+    kinds = [KINDS[name] for name in _names(verifier) if name in KINDS]
+    return sum(kind.seconds or 0.0 for kind in kinds)
+
+
+def _names(verifier: Verifier) -> list[str]:
+    """The name of a verifier, and those of the parts of a composite."""
+    if not isinstance(verifier, RegisteredVerifier):
+        return [str(getattr(verifier, NAME, None) or "a closure")]
+    parts: Sequence[Any] = getattr(verifier.policy, "parts", ())
+    return [verifier.kind.name, *(str(part.verifier) for part in parts)]
 
 
 def _is_inline(verifier: Verifier) -> bool:
