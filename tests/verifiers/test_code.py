@@ -221,6 +221,7 @@ def test_one_answer_never_takes_longer_than_its_total() -> None:
     assert "ran out of time" in verdict.note
 
 
+@needs_sandbox
 @pytest.mark.parametrize(
     "gold",
     [
@@ -282,6 +283,7 @@ def test_where_a_program_is_found(text: str, program: str) -> None:
     assert found.text.strip() == program.strip()
 
 
+@needs_sandbox
 @pytest.mark.parametrize(
     ("text", "stop", "status"),
     [
@@ -345,9 +347,13 @@ def test_without_a_sandbox_a_verdict_is_an_error_that_says_why(monkeypatch) -> N
     from evenodds.verifiers import code
 
     def refuse() -> None:
-        raise SandboxUnavailable("code rewards are off: no Linux.")
+        raise SandboxUnavailable("code rewards are off: no server.")
 
+    monkeypatch.setattr(code, "available", lambda: None)
     monkeypatch.setattr(code, "shared_sandbox", refuse)
+    verdict = judged(ASSERTS, fenced(ADD))
+    assert (verdict.status, verdict.note) == (Status.ERROR, "code rewards are off: no server.")
+    monkeypatch.setattr(code, "available", lambda: "code rewards are off: no Linux.")
     verdict = judged(ASSERTS, fenced(ADD))
     assert (verdict.status, verdict.note) == (Status.ERROR, "code rewards are off: no Linux.")
 

@@ -10,6 +10,7 @@ import gzip
 import json
 import os
 import time
+import warnings
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,9 @@ def judged(gold: dict[str, Any], program: str) -> Status:
 
 def spoiled(program: str) -> str:
     """The program with what each of its functions returns replaced by a text."""
-    tree = ast.parse(program)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an odd escape in the data is the data's own matter
+        tree = ast.parse(program)
     for node in ast.walk(tree):
         if isinstance(node, ast.Return):
             node.value = ast.Constant("spoiled")

@@ -24,6 +24,9 @@ def code(problem: Problem, completion: Completion, policy: Policy = DEFAULT) -> 
     A program that is too slow, too large or crashes is wrong. Only a failure of the sandbox itself
     is an error, and only tests that cannot be run make a gold unreadable.
     """
+    reason = available()  # asked first: a judge's warm-up then makes the self-test for all workers
+    if reason is not None:
+        return Verdict(0.0, Status.ERROR, note=reason[:300])
     try:
         tests = golds.read(problem.answer)
     except golds.Unreadable as error:
