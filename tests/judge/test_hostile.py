@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from evenodds.domain import Completion, Problem, Status, Verdict
+from evenodds.errors import RunError
 from evenodds.judge import JudgeOptions, WorkerJudge, open_judge
 from evenodds.judge.frames import Call
 from evenodds.verifiers import Verifier, as_verifier, find_verifier
@@ -175,6 +176,40 @@ def test_a_judge_may_be_asked_from_several_threads() -> None:
     right, wrong, error = Status.RIGHT, Status.WRONG, Status.ERROR
     assert [[v.status for v in row] for row in found.values()] == [[right, wrong, error, right]] * 4
     assert again[0].status is right
+
+
+def test_a_tick_ends_the_waiting() -> None:
+    class Asked(Exception):
+        pass
+
+    def tick() -> None:
+        if time.monotonic() > asked:
+            raise Asked
+
+    with judge_of("exec", JudgeOptions(workers=2, seconds=30)) as judge:
+        judge.tick, asked = tick, time.monotonic() + 0.5
+        with pytest.raises(Asked):
+            judged(judge, ["sleep", "loop"])
+        assert time.monotonic() < asked + 5
+        judge.tick = None
+        assert judged(judge, ["42"])[0].status is Status.RIGHT
+
+
+@pytest.mark.skipif(not CAN_FORK, reason="needs fork")
+@pytest.mark.filterwarnings("ignore")
+def test_a_fork_of_the_caller_neither_uses_nor_ends_the_workers() -> None:
+    with judge_of("exec") as judge:
+        assert judged(judge, ["42"])[0].status is Status.RIGHT
+        child = os.fork()
+        if child == 0:
+            try:
+                judged(judge, ["42"])
+            except RunError:
+                judge.close()
+                os._exit(7)
+            os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        assert judged(judge, ["41"])[0].status is Status.WRONG
 
 
 def test_an_interrupt_leaves_the_judge_fit_for_more(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 from evenodds.domain import Problem, Rollout, Status, Verdict
+from evenodds.errors import RunError
 from evenodds.judge import frames
 from evenodds.judge.deadline import Pace, Patience
 from evenodds.judge.frames import Call
@@ -79,9 +81,10 @@ def _dismiss_all(crew: Crew) -> None:
         crew.dismiss(worker)
 
 
-def _close(crew: Crew) -> None:
-    _dismiss_all(crew)
-    crew.nursery.close()
+def _close(crew: Crew, owner: int) -> None:
+    if os.getpid() == owner:  # and not a child that somebody forked, at its own end
+        _dismiss_all(crew)
+        crew.nursery.close()
 
 
 class WorkerJudge:
@@ -89,6 +92,7 @@ class WorkerJudge:
 
     `open_judge` makes one for a verifier. The first processes start at once and get ready while
     the caller goes on. One judge may be asked from several threads; they take turns.
+    tick: called about ten times a second while the judge waits; what it raises ends the waiting.
     """
 
     def __init__(self, verifier: Verifier, options: JudgeOptions, nursery: Nursery) -> None:
@@ -96,7 +100,9 @@ class WorkerJudge:
         self._crew = Crew(nursery, max(1, options.workers))
         self._pace = Pace()
         self._lock = threading.Lock()
-        self._finalizer = weakref.finalize(self, _close, self._crew)
+        self.tick: Callable[[], None] | None = None
+        self._owner = os.getpid()
+        self._finalizer = weakref.finalize(self, _close, self._crew, self._owner)
         self._crew.fill(1)
 
     def judge(
@@ -115,6 +121,11 @@ class WorkerJudge:
 
     def answered(self, calls: Sequence[Call]) -> list[list[Verdict]]:
         """The verdicts of each call, in order."""
+        if os.getpid() != self._owner:
+            raise RunError(
+                "this judge belongs to the process that this one was forked from. "
+                "Open one here: evenodds.judge.open_judge."
+            )
         with self._lock:
             patience = Patience(self.options.seconds, self._crew.size, self._pace)
             turn = Round(calls, patience, deque(range(len(calls))), [None] * len(calls), len(calls))
@@ -122,6 +133,8 @@ class WorkerJudge:
             try:
                 while turn.left:
                     _advance(turn, self._crew)
+                    if self.tick is not None:
+                        self.tick()
             except BaseException:  # such as Ctrl-C: late replies must not meet the next round
                 _dismiss_all(self._crew)
                 raise

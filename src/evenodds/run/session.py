@@ -12,7 +12,7 @@ import torch
 from evenodds.domain import Problem
 from evenodds.errors import RunError
 from evenodds.evaluation import evaluate
-from evenodds.judge import Judge
+from evenodds.judge import Judge, WorkerJudge
 from evenodds.learner import TorchLearner
 from evenodds.machine import peak_memory_mb
 from evenodds.objectives import Objective
@@ -64,6 +64,8 @@ class Session:
         config = self.plan.config
         self.writer = RunWriter(self.folder)
         self.learner = TorchLearner(self.policy, learner_options(config, self.policy))
+        if isinstance(self.judge, WorkerJudge):  # a signal must not wait for what hangs
+            self.judge.tick = self.interrupts.leave_if_asked
         tools = Tools(self.sampler, self.judge, self.learner, self.reference())
         self.tools = timed(tools, self.watch)
         self.step_config = StepConfig(
