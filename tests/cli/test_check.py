@@ -55,8 +55,8 @@ def refusal(capsys, *arguments: object) -> str:
 
 def test_a_kind_by_its_name(capsys) -> None:
     lines = said(capsys, 0, "text").splitlines()
-    assert lines[0].startswith("text: ") and lines[1] == "policy: the default"
-    assert lines[3].split()[:3] == ["what", "is", "tried"]
+    assert lines[0].startswith("text: ") and "policy: the default" in lines
+    assert any(line.split()[:3] == ["what", "is", "tried"] for line in lines)
     assert any(line.startswith("hostile size") for line in lines)
     assert lines[-1] == "fit: no wrong answer was paid."
     assert max(map(len, lines)) <= 80

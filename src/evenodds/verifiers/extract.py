@@ -25,6 +25,8 @@ class Mark:
     is_closed: bool = True
 
 
+MOST = 64  # marks that stand side by side are compared up to this many
+
 _BOX = re.compile(r"\\(?:boxed|fbox|framebox)\s{0,2}\{")
 _BRACE = re.compile(r"\\\\|\\[{}]|[{}]")
 _TAG = re.compile(r"<(/?)answer\s{0,4}>", re.IGNORECASE)
@@ -107,9 +109,9 @@ def tagged(text: str) -> Mark | None:
 
 
 def hashes(text: str) -> list[Mark]:
-    """What follows each `####`, to the end of its line or the next one."""
+    """What follows each of the last `####`, to the end of its line or the next one."""
     starts = [match.start() for match in _HASHES.finditer(text)] if "####" in text else []
-    return [_hash(text, start, end) for start, end in pairwise([*starts, len(text)])]
+    return [_hash(text, start, end) for start, end in pairwise([*starts[-MOST:], len(text)])]
 
 
 def _hash(text: str, start: int, limit: int) -> Mark:
@@ -243,4 +245,4 @@ def joined(text: str, marks: Sequence[Mark]) -> list[Mark]:
         if mark.end > cluster[0].start or between is None or between.end() < cluster[0].start:
             break
         cluster.insert(0, mark)
-    return cluster[-64:]
+    return cluster[-MOST:]
