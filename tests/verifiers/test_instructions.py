@@ -261,7 +261,9 @@ def test_the_published_layout_and_the_columns_of_a_row() -> None:
     }
     by_text = Problem("key", "prompt", json.dumps(row), "task")
     by_columns = Problem("key", "prompt", "", "task", columns=row)
-    for asked in (by_text, by_columns):
+    names = {"instruction_id_list": row["instruction_id_list"]}
+    by_kwargs = Problem("key", "prompt", json.dumps(row["kwargs"]), "task", columns=names)
+    for asked in (by_text, by_columns, by_kwargs):
         assert instructions(asked, Completion("a b c")).status is Status.RIGHT
         verdict = instructions(asked, Completion("a, b"))
         assert dict(verdict.parts) == dict.fromkeys(row["instruction_id_list"], 0.0)

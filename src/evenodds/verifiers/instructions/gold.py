@@ -26,29 +26,35 @@ class Named:
 
 
 def checks_of(problem: Problem, whole_words: bool) -> tuple[Named, ...]:
-    """The checks that a problem asks for; where it has no answer, by its published columns.
+    """The checks that a problem asks for: by its answer, or by the columns of a published row.
 
-    Raises `BadGold` with the reason where they cannot be read.
+    Such a row has `instruction_id_list` among its columns, and its `kwargs` beside it or as the
+    answer. Raises `BadGold` with the reason where they cannot be read.
     """
-    columns = problem.columns
-    if not problem.answer.strip() and "instruction_id_list" in columns:
-        keys = ("instruction_id_list", "kwargs")
-        return _checks(_pairs({key: columns.get(key) for key in keys}), whole_words)
-    return read_gold(problem.answer, whole_words)
+    columns, answer = problem.columns, problem.answer.strip()
+    if "instruction_id_list" not in columns or answer.startswith("{"):
+        return read_gold(problem.answer, whole_words)
+    arguments = columns["kwargs"] if "kwargs" in columns else _parsed(answer)
+    row = {"instruction_id_list": columns["instruction_id_list"], "kwargs": arguments}
+    return _checks(_pairs(row), whole_words)
 
 
 @lru_cache(maxsize=4096)
 def read_gold(text: str, whole_words: bool) -> tuple[Named, ...]:
     """The checks of a JSON text. Raises `BadGold`."""
-    if len(text) > MAX_GOLD:
-        raise BadGold(f"it has {len(text)} characters, and at most {MAX_GOLD} are read")
-    try:
-        value: object = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise BadGold("it is no JSON") from error
+    value = _parsed(text)
     if not isinstance(value, dict):
         raise BadGold(_LAYOUT)
     return _checks(_pairs(cast(dict[str, object], value)), whole_words)
+
+
+def _parsed(text: str) -> object:
+    if len(text) > MAX_GOLD:
+        raise BadGold(f"it has {len(text)} characters, and at most {MAX_GOLD} are read")
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadGold("it is no JSON") from error
 
 
 def _pairs(value: Mapping[str, object]) -> list[tuple[object, object]]:
