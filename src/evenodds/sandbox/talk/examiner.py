@@ -155,7 +155,9 @@ def wanted(source: str, known: set[str], link: Link) -> dict[str, Any]:
     bases = {
         node.value.id for node in nodes if isinstance(node, ast.Attribute) and is_name(node.value)
     }
-    names = {node.id for node in nodes if is_name(node) and isinstance(node.ctx, ast.Load)} - known
+    used = {node.id for node in nodes if is_name(node) and isinstance(node.ctx, ast.Load)}
+    made = {node.id for node in nodes if is_name(node) and isinstance(node.ctx, ast.Store)}
+    names = used - made - known
     modules = (names & bases & sys.stdlib_module_names) - {*calls}
     functions = names - modules or {*calls[:1]}
     found: dict[str, Any] = {name: importlib.import_module(name) for name in modules}
