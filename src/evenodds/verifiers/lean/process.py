@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import shutil
 import signal
 import subprocess
@@ -58,6 +57,8 @@ def too_little_memory(memory_mb: int) -> str | None:
 
     A worker of a judge is bounded, and what it starts is bounded with it; only root may lift that.
     """
+    import resource  # not everywhere
+
     bound = resource.getrlimit(resource.RLIMIT_AS)[1]
     if bound == resource.RLIM_INFINITY or bound >= memory_mb << 20 or os.geteuid() == 0:
         return None
@@ -113,6 +114,8 @@ def _limit(process: int, seconds: float) -> None:
     Memory is Lean's own limit: it maps its libraries, so that a limit on addresses, such as a
     judge's worker has, would refuse them. That one is lifted where it may be.
     """
+    import resource
+
     limits = {
         resource.RLIMIT_AS: resource.RLIM_INFINITY,
         resource.RLIMIT_CPU: int(seconds * 8) + 8,  # Lean elaborates on several threads
