@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from evenodds.verifiers.decimals import same_rational
 from evenodds.verifiers.extract import DEFAULT_ORDER
 from evenodds.verifiers.grammar import Refused, Value, parse
 
@@ -28,7 +29,7 @@ class Policy:
     units: words such as `dollars` or `m²` may follow the number, and are not compared.
     arithmetic: sums and products are worked out. Off for answers: `12*34` repeats the question.
     powers: `3^{80}` is worked out, up to a size.
-    tolerance: relative, and only where one side is a decimal and neither is a whole number.
+    tolerance: relative, between a decimal and a value without end as a decimal; see `decimals`.
     """
 
     order: tuple[str, ...] = DEFAULT_ORDER
@@ -217,19 +218,6 @@ def trimmed(text: str) -> str:
 
 
 def same(answer: Value, gold: Value, tolerance: Fraction) -> str | None:
-    """How the two are equal, in words; None where they differ.
-
-    Rationals are compared exactly. The tolerance |a − b| ≤ t·max(|a|, |b|), itself in exact
-    fractions, holds only where a side is a decimal and neither is a whole number, so that 42.000001
-    is not 42.
-    """
-    if answer.number == gold.number:
-        return "equal exactly"
-    if "decimal" not in (answer.form, gold.form):
-        return None
-    if answer.number.denominator == 1 or gold.number.denominator == 1:
-        return None
-    bound = tolerance * max(abs(answer.number), abs(gold.number))
-    if abs(answer.number - gold.number) <= bound:
-        return f"equal within a relative {float(tolerance):g}"
-    return None
+    """How the two are equal, in words, by the rule of `decimals`; None where they differ."""
+    is_decimal = (gold.form == "decimal", answer.form == "decimal")
+    return same_rational(gold.number, answer.number, is_decimal, tolerance)

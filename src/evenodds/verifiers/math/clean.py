@@ -148,7 +148,17 @@ def _letter(match: re.Match[str]) -> str:
     inside = match[1].strip()
     if match[0].startswith("\\operatorname"):
         return f"\\{inside} " if inside.isalpha() else inside
-    return inside if len(inside) <= 1 or inside.isdigit() else f"\\text{{{inside}}}"
+    if len(inside) == 1 and not _is_unit(match, inside):
+        return inside
+    return inside if inside.isdigit() or not inside else f"\\text{{{inside}}}"
+
+
+def _is_unit(match: re.Match[str], letter: str) -> bool:
+    """Whether an upright letter measures: `5 \\mathrm{~m}` and `5\\mathrm{m}`, but not 5e."""
+    if match[1][0] in " ~":
+        return True
+    before = match.string[max(0, match.start() - 4) : match.start()].rstrip(" ")
+    return letter in "mgshLNJWVK" and before[-1:].isdigit()
 
 
 def trimmed(text: str) -> str:

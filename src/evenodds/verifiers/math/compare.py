@@ -78,11 +78,14 @@ def _compatible(gold: Node, answer: Node) -> bool:
     """Whether the names allow the values to be compared: the same name, or `y` and `f(x)`."""
     if gold.name == answer.name or "text" in (gold.args[1].kind, answer.args[1].kind):
         return True
-    return _is_function(gold.args[1]) and _is_function(answer.args[1])
+    left, right = gold.args[1], answer.args[1]
+    if left.kind == "call" and right.kind == "call" and left.args != right.args:
+        return False
+    return _is_function(left) and _is_function(right)
 
 
 def _is_function(node: Node) -> bool:
-    return node == Node("sym", (), "y") or (node.kind == "call" and len(node.name) == 1)
+    return node == Node("sym", (), "y") or (node.kind == "call" and node.name[0] in "fghPQ")
 
 
 def _as_equation(node: Node) -> Node:
@@ -186,8 +189,10 @@ def _as_region(node: Node) -> Node:
         whole = regions.region(regions.piece(regions.LEAST, regions.INFINITY, "()"))
         return regions.without(whole._replace(name=node.args[0].name), node.args[1])
     if node.kind == "list":
-        pieces = [part for item in node.args for part in _as_region(item).args]
-        return regions.region(*pieces)
+        parts = [_as_region(item) for item in node.args]
+        if len({part.name for part in parts}) != 1:
+            raise NotMathError("its conditions are on different variables")
+        return regions.region(*(p for part in parts for p in part.args), name=parts[0].name)
     return regions.from_group(node)
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-from typing import Any
-
+from evenodds.verifiers.decimals import near, same_rational
 from evenodds.verifiers.math import numeric, units
 from evenodds.verifiers.math.exact import (
     UndefinedError,
@@ -99,7 +97,8 @@ def _compared(gold: Node, answer: Node, policy: Policy) -> str | None:
         return "both infinite" if _infinity(gold) == _infinity(answer) != 0 else None
     left, right = exact(gold), exact(answer)
     if left is not None and right is not None:
-        return rational(left, right, (is_decimal(gold), is_decimal(answer)), policy)
+        written = (is_decimal(gold), is_decimal(answer))
+        return same_rational(left, right, written, policy.tolerance, policy.rounded_gold)
     if _same_residues(gold, answer):
         return "equal exactly as formulas"
     if is_rational_function(gold) and is_rational_function(answer):
@@ -124,73 +123,6 @@ def _same_residues(gold: Node, answer: Node) -> bool:
     return all(residue(gold, point) == residue(answer, point) for point in POINTS)
 
 
-def places(value: Fraction) -> int | None:
-    """How many decimals a number has; None where they never end."""
-    rest, twos, fives = value.denominator, 0, 0
-    while rest % 2 == 0:
-        rest, twos = rest // 2, twos + 1
-    while rest % 5 == 0:
-        rest, fives = rest // 5, fives + 1
-    return max(twos, fives) if rest == 1 else None
-
-
-def rational(
-    gold: Fraction, answer: Fraction, decimals: tuple[bool, bool], policy: Policy
-) -> str | None:
-    """How two rationals are equal. `decimals`: which of them were written with a point.
-
-    A number without end as a decimal (1/3) meets a decimal within the tolerance; of two decimals
-    one may be the other, rounded, within the tolerance. A whole number is met by itself only.
-    """
-    if gold == answer:
-        return "equal exactly"
-    if not any(decimals) or gold.denominator == 1 or answer.denominator == 1:
-        return None
-    if all(decimals):
-        return _rounded(gold, answer, policy)
-    exact_side, decimal = (answer, gold) if decimals[0] else (gold, answer)
-    if places(exact_side) is not None:
-        return None
-    if _is_within(gold, answer, policy.tolerance) and _is_cut(decimal, exact_side):
-        return f"equal within a relative {float(policy.tolerance):g}"
-    if decimals[0] and _is_rounding(decimal, exact_side, policy):
-        return "the gold is its rounding"
-    return None
-
-
-def _is_within(left: Fraction, right: Fraction, tolerance: Fraction) -> bool:
-    return abs(left - right) <= tolerance * max(abs(left), abs(right))
-
-
-def _is_cut(decimal: Fraction, value: Any) -> bool:
-    """Whether `decimal` is `value`, rounded or cut off at its last place."""
-    unit = 10 ** (places(decimal) or 0)
-    beyond = abs(value) * unit - abs(decimal.numerator) * unit // decimal.denominator
-    return bool(2 * beyond >= -1 and beyond < 1)
-
-
-def _rounded(gold: Fraction, answer: Fraction, policy: Policy) -> str | None:
-    if not _is_within(gold, answer, policy.tolerance):
-        return None
-    short, long = sorted((gold, answer), key=lambda value: places(value) or 0)
-    if abs(short - long) * 2 > Fraction(1, 10 ** (places(short) or 0)):
-        return None
-    return f"one is the other, rounded, within a relative {float(policy.tolerance):g}"
-
-
-def significant(value: Fraction) -> int:
-    """How many significant digits a decimal has."""
-    return len(str(abs(value.numerator * 10 ** (places(value) or 0) // value.denominator)))
-
-
-def _is_rounding(decimal: Fraction, value: Any, policy: Policy) -> bool:
-    """Whether `decimal`, to its last place, is the rounding of `value`."""
-    if not policy.rounded_gold or significant(decimal) < policy.rounded_gold:
-        return False
-    unit = 10 ** (places(decimal) or 0)
-    return bool(abs(value * unit - decimal.numerator * unit // decimal.denominator) * 2 <= 1)
-
-
 def _digits(*nodes: Node) -> int:
     """Enough digits to tell two values apart that are written with so many."""
     written = max(len(str(node)) // 40 + _written(node) for node in nodes)
@@ -212,14 +144,7 @@ def _near(gold: Node, answer: Node, policy: Policy) -> str | None:
     value = numeric.value(other, mp, 0)
     if mp.im(value) != 0:
         return None
-    written = mp.mpf(decimal.numerator) / decimal.denominator
-    bound = mp.mpf(policy.tolerance.numerator) / policy.tolerance.denominator
-    is_within = abs(value - written) <= bound * max(abs(value), abs(written))
-    if is_within and _is_cut(decimal, value):
-        return f"equal within a relative {float(policy.tolerance):g}"
-    if is_gold and _is_rounding(decimal, value, policy):
-        return "the gold is its rounding"
-    return None
+    return near(decimal, mp.re(value), is_gold, policy.tolerance, policy.rounded_gold)
 
 
 def _numeric(gold: Node, answer: Node, has_names: bool) -> str | None:

@@ -11,6 +11,7 @@ from evenodds.verifiers.math.tree import MAX_DEPTH, Node, NotMathError, call, nu
 _OPEN = {"(": ")", "[": ")]", "\\{": "\\}", "{": "}", "<(": ")>", "]": "["}
 _FACTOR_SIGNS = frozenset(["(", "[", "{", "\\{", "<("])
 _CALLED = frozenset("fgh")
+_INVERTED = ["^", "{", "-", "1", "}", "("]
 MAX_DIGITS = 1_200
 MAX_EXPONENT = 1_000
 MAX_FACTORS = 60
@@ -272,6 +273,9 @@ def _name(cursor: Cursor, token: Token) -> Node:
         name += "_" + subscript(cursor)
     while cursor.takes("'"):
         name += "'"
+    if name in _CALLED and [cursor.peek(i).text for i in range(6)] == _INVERTED:
+        cursor.at += 5
+        name += "^-1"
     if name[0] in _CALLED and cursor.peek().text == "(" and not cursor.peek().is_spaced:
         cursor.take()
         inside = bracket(cursor, "(")

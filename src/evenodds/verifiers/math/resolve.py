@@ -76,7 +76,7 @@ def label(node: Node) -> str | None:
         return node.name.lower()
     if node.kind == "unit" and label(node.args[0]) is not None:
         return None
-    if node.kind == "call" and len(node.name.strip("'")) == 1:
+    if node.kind == "call" and len(node.name.strip("'").removesuffix("^-1")) == 1:
         return f"{node.name}({','.join(map(_written, node.args))})"
     if node.kind in ("abs", "ratio") or (node.kind == "group" and node.name == "()"):
         inside = [label(arg) for arg in node.args]

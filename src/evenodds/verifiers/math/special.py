@@ -166,6 +166,7 @@ def _matrix(cursor: Cursor) -> Node:
         _environment(cursor)
     rows: list[Node] = []
     cells: list[Node] = []
+    is_parted = True
     while True:
         token = cursor.peek()
         if token.kind == "special" and token.text == "finish":
@@ -175,7 +176,10 @@ def _matrix(cursor: Cursor) -> Node:
         if token.kind == "line":
             rows, cells = _row(rows, cells), []
         elif token.kind != "cell":
+            if not is_parted:
+                raise NotMathError("two cells of its matrix are not parted")
             cells.append(expression(cursor))
+        is_parted = token.kind in ("cell", "line")
         if len(cells) + len(rows) > MAX_CELLS:
             raise NotMathError("its matrix is too large")
     cursor.take()

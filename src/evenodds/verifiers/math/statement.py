@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from evenodds.verifiers.grammar import is_unit
+from evenodds.verifiers.math.exact import exact
 from evenodds.verifiers.math.lexer import Token, tokenize
 from evenodds.verifiers.math.parser import Cursor, expression
 from evenodds.verifiers.math.tree import MAX_CHARACTERS, Node, NotMathError, num, symbols
@@ -19,6 +20,7 @@ _THOUSANDS = re.compile(
 _DECIMAL = re.compile(r"(?<![0-9.,])[0-9]{1,40},[0-9]{1,40}(?![0-9]|[.,][0-9])")
 _EUROPEAN = re.compile(r"(?<![0-9.,])[1-9][0-9]{0,2}(?:\.[0-9]{3}){1,12},[0-9]{1,40}(?![0-9.,])")
 _DOTTED = re.compile(r"(?<![0-9.,])[1-9][0-9]{0,2}(?:\.[0-9]{3}){2,12}(?![0-9.,])")
+_ZEROS = re.compile(r"[0-9],0[0-9]{2}(?![0-9])")
 _BRACKET = re.compile(r"[(\[{]")
 _COMMA = re.compile(r"[0-9],[0-9]")
 
@@ -33,7 +35,9 @@ def readings(text: str, decimal_comma: bool = True) -> list[Node]:
     number = _as_numbers(text, decimal_comma)
     found: list[Node] = []
     refusal = NotMathError("it is empty")
-    for variant in dict.fromkeys((number, text)):
+    # `1,000,000` is one number: no list has an element of 000
+    is_number = number != text and _ZEROS.search(text) is not None
+    for variant in dict.fromkeys((number,) if is_number else (number, text)):
         try:
             found.append(read(variant))
         except NotMathError as error:
@@ -109,15 +113,19 @@ def _clause(cursor: Cursor) -> Node:
         signs.append(cursor.take().text)
         sides.append(_side(cursor))
     if cursor.peek().kind == "special" and cursor.peek().text == "pmod":
-        _pass_modulus(cursor)
+        sides[-1] = _with_modulus(cursor, sides[-1])
     return Node("rel", tuple(sides), " ".join(signs)) if signs else sides[0]
 
 
-def _pass_modulus(cursor: Cursor) -> None:
+def _with_modulus(cursor: Cursor, side: Node) -> Node:
+    """`7 \\pmod{11}`: the modulus is kept like a unit."""
     cursor.take()
     cursor.need("{")
-    expression(cursor)
+    modulus = exact(expression(cursor))
     cursor.need("}")
+    if modulus is None:
+        raise NotMathError("its modulus is no number")
+    return Node("unit", (side,), f"mod {modulus}")
 
 
 def _side(cursor: Cursor) -> Node:
