@@ -129,3 +129,19 @@ def test_the_shared_sample(file: str) -> None:
     assert [(f.case.completion.text[:80]) for f in report.false_payments] == []
     refused = [(f.case.completion.text, f.case.problem.answer) for f in report.false_refusals]
     assert len(refused) <= 0.01 * report.total.right, refused
+
+
+def test_a_reward_that_knows_no_gold_is_not_tried_for_one() -> None:
+    task = problems_task([(f"p{n}", "") for n in range(20)], lambda problem, text: True)
+    assert short_bench(task, JudgeOptions(workers=0)).false_payments == ()
+
+
+def test_the_short_bench_asks_a_function_of_ones_own_seldom() -> None:
+    calls = []
+
+    def grade(problem, text):
+        calls.append(text)
+        return text == problem.answer
+
+    short_bench(problems_task(PAIRS, grade), JudgeOptions(workers=0))
+    assert 50 < len(calls) < 200

@@ -58,9 +58,13 @@ def forms(problems: Sequence[Problem]) -> Iterator[Case]:
             yield made(KIND, "right forms", problem, filled, None, name)
 
 
-def task_cases(problems: Sequence[Problem], paid: Sequence[str]) -> Iterator[Case]:
-    """Every trap around the golds of a task. paid: the names in `FORMS` that the verifier pays."""
-    golds = [problem.answer for problem in problems]
+def task_cases(
+    problems: Sequence[Problem], paid: Sequence[str], golds: Sequence[str]
+) -> Iterator[Case]:
+    """Every trap around the golds of a task.
+
+    paid: the names in `FORMS` that the verifier pays. golds: answers to other problems of the task.
+    """
     for problem in problems:
         wrong = (*_clear_mutants(problem.answer), *others(golds, problem.answer, 4))
         if not problem.answer.strip() or not wrong:
@@ -72,9 +76,10 @@ def task_cases(problems: Sequence[Problem], paid: Sequence[str]) -> Iterator[Cas
             for text in texts:
                 yield made(KIND, category, problem, fill(text), False, "in a sentence")
         yield from _without(problem)
-    if problems:
-        yield from _at_once(problems[0], golds)
-        yield from hostile_sizes(KIND, problems[0], "«none»")
+    first = next((problem for problem in problems if problem.answer.strip()), None)
+    if first is not None:  # without a gold, as for a reward of the form alone, nothing is wrong
+        yield from _at_once(first, golds)
+        yield from hostile_sizes(KIND, first, "«none»")
 
 
 def _clear_mutants(gold: str) -> tuple[str, ...]:

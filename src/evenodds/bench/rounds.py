@@ -23,21 +23,24 @@ _FLOATS = np.zeros(0, dtype=np.float32)
 
 
 def judged_pairs(
-    verifier: Verifier, pairs: Iterable[Pair], options: JudgeOptions | None = None
+    verifier: Verifier,
+    pairs: Iterable[Pair],
+    options: JudgeOptions | None = None,
+    rows: int = ROWS,
 ) -> Iterator[Verdict]:
-    """One verdict a pair, in order; `pairs` is read one round ahead and no further."""
+    """One verdict a pair, in order; `pairs` is read one round of `rows` ahead and no further."""
     with open_judge(verifier, options or JudgeOptions()) as judge:
-        for batch in _rounds(pairs):
+        for batch in _rounds(pairs, rows):
             yield from _judged(judge, batch)
 
 
-def _rounds(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
+def _rounds(pairs: Iterable[Pair], rows: int) -> Iterator[list[Pair]]:
     batch: list[Pair] = []
     size = 0
     for pair in pairs:
         batch.append(pair)
         size += len(pair[0].answer) + len(pair[1].text)
-        if len(batch) >= ROWS or size >= CHARACTERS:
+        if len(batch) >= rows or size >= CHARACTERS:
             yield batch
             batch, size = [], 0
     if batch:

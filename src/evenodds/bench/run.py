@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from evenodds.bench import own_cases
 from evenodds.bench.case import Case
 from evenodds.bench.report import Finding, Report, joined
-from evenodds.bench.rounds import judged_pairs
+from evenodds.bench.rounds import ROWS, judged_pairs
 from evenodds.bench.suite import drawn, own, quick, task_cases
-from evenodds.domain import Problem
 from evenodds.errors import GateError
 from evenodds.judge import JudgeOptions
 from evenodds.tasks import Task
@@ -21,7 +20,11 @@ Progress = Callable[[int, int], None]
 
 SHORT_SECONDS = 5.0
 """The bench before a run asks for no further verdict after this: a run must start."""
+SHORT_ROWS = 16
+"""Cases of a round then, so that slow ones are soon known."""
 SHORT_GOLDS = 4
+SHORT_OWN = 2, 2
+"""Golds and forms of them for a person's own function: it may be slow, or cost money."""
 LONG_GOLDS = 12
 
 
@@ -42,7 +45,8 @@ def run_bench(
     findings: list[Finding] = []
     pairs = ((case.problem, case.completion) for case in _until(listed, seconds))
     # the judge runs ahead of what it yields, and keeps the order
-    for verdict in judged_pairs(verifier, pairs, options or JudgeOptions()):
+    rows = ROWS if seconds is None else SHORT_ROWS
+    for verdict in judged_pairs(verifier, pairs, options or JudgeOptions(), rows):
         findings.append(Finding(listed[len(findings)], verdict))
         if progress is not None:
             progress(len(findings), len(listed))
@@ -78,11 +82,11 @@ def bench_task(
     A registered kind is tried on the bench's golds as well, as long as it has its default policy,
     on which their expectations rest. short: fewer golds, no huge texts, at most `SHORT_SECONDS`.
     """
-    problems = drawn(task, SHORT_GOLDS if short else LONG_GOLDS)
     seconds = SHORT_SECONDS if short else None
     verifier, name = task.verifier, task.verifier_name
     if not isinstance(verifier, RegisteredVerifier):
-        return _bench_own(verifier, problems, name, options, progress, seconds)
+        return _bench_own(task, options, progress, short)
+    problems = drawn(task, SHORT_GOLDS if short else LONG_GOLDS)
     cases = [*task_cases(verifier, problems)]
     if not verifier.table:
         cases += own(verifier.kind.name)
@@ -91,18 +95,17 @@ def bench_task(
 
 
 def _bench_own(
-    verifier: Verifier,
-    problems: Sequence[Problem],
-    name: str,
-    options: JudgeOptions | None,
-    progress: Progress | None,
-    seconds: float | None,
+    task: Task, options: JudgeOptions | None, progress: Progress | None, short: bool
 ) -> Report:
     """First which forms of the gold are paid, then every trap in those forms."""
+    verifier, name = task.verifier, task.verifier_name
+    seconds = SHORT_SECONDS if short else None
+    problems = drawn(task, SHORT_OWN[0] if short else LONG_GOLDS)
     first = run_bench(verifier, own_cases.forms(problems), name, options, progress, seconds)
-    paid = dict.fromkeys(f.case.note for f in first.findings if f.is_paid)
-    traps: Iterable[Case] = own_cases.task_cases(problems, [*paid])
-    traps = quick(traps) if seconds is not None else traps
+    paid = paid_forms(first)[: SHORT_OWN[1] if short else None]
+    golds = [problem.answer for problem in drawn(task, LONG_GOLDS)]
+    traps: Iterable[Case] = own_cases.task_cases(problems, paid, golds)
+    traps = quick(traps) if short else traps
     return joined([first, run_bench(verifier, traps, name, options, progress, seconds)])
 
 
