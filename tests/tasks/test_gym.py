@@ -39,6 +39,9 @@ class DataSet:
     def __init__(self, config: Config) -> None:
         self.config = config
 
+    def __len__(self) -> int:
+        return self.config.size
+
     def __getitem__(self, number: int) -> dict[str, object]:
         rng = random.Random(self.config.seed + number)
         a = rng.randrange(1 if self.few else self.config.largest)
@@ -116,6 +119,20 @@ def test_a_question_of_which_there_are_few_is_on_one_side() -> None:
     assert len(held) == 1
     assert len(drawn) >= 1
     assert not held & drawn
+
+
+def test_some_tasks_are_offered_without_their_slow_levels(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(generator.LEVELS, "gcd", 1)
+    assert make_task("gym:gcd", held_out=5).levels == ("level 0",)
+
+
+def test_a_task_of_few_problems_is_made_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
+    def validate(self: Config) -> None:
+        assert self.size <= 10_000, "dataset size too large"
+
+    monkeypatch.setattr(Config, "validate", validate)
+    assert make_task("gym:gcd", held_out=5).held_out(1)
+    assert generator.configurations("gcd")[0].size == 10_000
 
 
 def test_without_a_curriculum_there_is_one_level() -> None:

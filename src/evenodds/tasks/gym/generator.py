@@ -13,10 +13,11 @@ from typing import Any, cast
 
 from evenodds.errors import RunError, UsageError
 from evenodds.own import FAILURES, described, quiet
-from evenodds.tasks.gym.table import VERSION
+from evenodds.tasks.gym.table import LEVELS, VERSION
 
-SIZE = 1_000_000
-"""How many problems one seed has; each is made when it is asked for."""
+SIZES = (1_000_000, 10_000, 500)
+"""How many problems one seed has, each made when it is asked for; some tasks have not so many."""
+SIZE = SIZES[0]
 TRIES = 20
 MAX_LEVELS = 40
 
@@ -54,38 +55,41 @@ def configurations(name: str) -> tuple[Any, ...]:
     if factory.has_curriculum(name):
         curriculum = factory.create_curriculum(name)
         tops = [len(attribute.levels) for attribute in curriculum.attributes.values()]
-        for level in range(min(max(tops, default=1), MAX_LEVELS)):
+        for level in range(min(max(tops, default=1), LEVELS.get(name, MAX_LEVELS))):
             config = _configuration(curriculum, level)
             if config is None:
                 break
             levels.append(config)
-    return tuple(levels) or (factory.DATASETS[name][1](seed=1, size=SIZE),)
+    return tuple(levels) or (factory.DATASETS[name][1](seed=1, size=SIZES[-1]),)
 
 
 def _configuration(curriculum: Any, level: int) -> Any:
     """The configuration of one level; None where the task refuses it."""
-    try:
-        for name, attribute in curriculum.attributes.items():
-            curriculum.set_attr_level(name, min(level, len(attribute.levels) - 1))
-        config = curriculum.generate_configuration({"seed": 1, "size": SIZE})
-        config.validate()
-        return config
-    except FAILURES:  # the library asserts what it wants
-        return None
+    for size in SIZES:
+        try:
+            for name, attribute in curriculum.attributes.items():
+                curriculum.set_attr_level(name, min(level, len(attribute.levels) - 1))
+            config = curriculum.generate_configuration({"seed": 1, "size": size})
+            config.validate()
+            return config
+        except FAILURES:  # the library asserts what it wants
+            continue
+    return None
 
 
 @lru_cache(maxsize=256)
 def data_set(name: str, level: int, seed: int) -> Any:
     """The data set of a level, whose problems follow from the seed and their number."""
-    config = configurations(name)[level]
-    try:
-        with quiet():
-            return library().DATASETS[name][0](config=replace(config, seed=seed))
-    except FAILURES as error:
-        raise UsageError(
-            f"reasoning-gym could not make {name!r} at level {level}. Got {described(error)}. "
-            "Choose another task."
-        ) from error
+    config, last = configurations(name)[level], ""
+    for size in (size for size in SIZES if size <= config.size):
+        try:
+            with quiet():
+                return library().DATASETS[name][0](config=replace(config, seed=seed, size=size))
+        except FAILURES as error:
+            last = described(error)
+    raise UsageError(
+        f"reasoning-gym could not make {name!r} at level {level}. Got {last}. Choose another task."
+    )
 
 
 def entry(name: str, level: int, seed: int, number: int) -> Entry:
@@ -94,7 +98,7 @@ def entry(name: str, level: int, seed: int, number: int) -> Entry:
     for attempt in range(TRIES):
         try:
             with quiet():
-                found = made[(number + attempt) % SIZE]
+                found = made[(number + attempt) % len(made)]
             # as a worker process gets it: tuples are lists, and keys are texts
             return cast(Entry, json.loads(json.dumps(dict(found), default=str)))
         except FAILURES as error:

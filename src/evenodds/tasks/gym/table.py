@@ -41,7 +41,7 @@ SCORER = _names("""
     advanced_geometry complex_arithmetic cryptarithm fraction_simplification futoshiki game_of_life
     group_anagrams jugs kakurasu knight_swap knights_knaves palindrome_generation
     palindrome_partitioning polynomial_equations power_function prime_factorization quantum_lock
-    shortest_path sokoban tower_of_hanoi word_ladder
+    shortest_path tower_of_hanoi word_ladder
 """)
 """Several answers are right, and the scorer only parses the answer and plays it through."""
 
@@ -71,7 +71,12 @@ REFUSED = {
     "rubiks_cube": NO_GOLD,
     "rush_hour": NO_GOLD,
     "simple_integration": "several answers are right, and its scorer executes them",
+    "sokoban": "at its first level a problem may take longer than anybody waits",
 }
+
+LEVELS = {"jugs": 2, "polynomial_multiplication": 2, "zebra_puzzles": 4}
+"""Tasks of which only the first levels are offered: the others take seconds to make a problem, or
+golds that are too long to be read."""
 
 POLICIES: dict[str, dict[str, object]] = {
     # of a long decimal the last digits count here, which `number` forgives by default
