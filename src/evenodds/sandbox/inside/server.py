@@ -226,6 +226,7 @@ def _serve(control: socket.socket, uid: int | None, is_mapped: bool) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         warm_up()
         jail.build_root()
+        socket.sethostname("sandbox")
         gc.freeze()
         by = "a user namespace" if is_mapped else f"the right to mount, programs as uid {uid}"
         how = f"fork server, namespaces by {by}"
