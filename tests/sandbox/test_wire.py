@@ -33,8 +33,8 @@ PLAIN = st.recursive(
 )  # fmt: skip
 TYPES = {
     "list", "tuple", "dict", "set", "frozenset", "int", "float", "str", "bytes", "bytearray",
-    "bool",    "NoneType", "complex", "Decimal", "Fraction", "datetime", "date", "time", "timedelta", "range",
-    "list_iterator", "Opaque",
+    "bool", "NoneType", "complex", "Decimal", "Fraction", "datetime", "date", "time", "timedelta",
+    "range", "list_iterator", "Opaque",
 }  # fmt: skip
 
 
