@@ -61,6 +61,7 @@ DEEDS = {
     "fork and return": fork_and_return,
     "fork and hold": fork_and_hold,
     "recurse": recurse,
+    "kill the parent": lambda: os.kill(os.getppid(), signal.SIGKILL),
 }
 RAISED = {"raise": BaseException, "interrupt": KeyboardInterrupt, "generator": GeneratorExit}
 

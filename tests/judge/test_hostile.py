@@ -88,6 +88,17 @@ def test_a_deed_costs_its_own_answer_only(
 
 
 @pytest.mark.parametrize("way", WAYS)
+def test_a_worker_may_kill_its_parent(way: str) -> None:
+    """Which is the template, not the judge: another one is made."""
+    texts = ["42", "kill the parent", "42", "exit", "kill the parent", "exit", "42"]
+    with judge_of(way, ROOMY) as judge:
+        verdicts = judged(judge, texts) + judged(judge, ["42"] * 4)
+    right, wrong, error = Status.RIGHT, Status.WRONG, Status.ERROR
+    expected = [right, wrong, right, error, wrong, error, right, *[right] * 4]
+    assert [verdict.status for verdict in verdicts] == expected
+
+
+@pytest.mark.parametrize("way", WAYS)
 def test_many_answers_that_hang_cost_seconds(way: str) -> None:
     started = time.monotonic()
     with judge_of(way) as judge:

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 import evenodds
 from evenodds.judge import frames, template
-from evenodds.judge.process import Worker, above, flush, pipe
+from evenodds.judge.process import UNKNOWN, Worker, above, flush, pipe
 from evenodds.verifiers import Verifier
 
 KEPT = ("LC_", "PYTHON", "HF_", "EVENODDS_", "LD_", "DYLD_", "XDG_", "LEAN", "ELAN", "LAKE")
@@ -86,7 +86,7 @@ class Nursery:
             assert self.template is not None
             return template.answer_of(self.template.orders)
         except OSError:  # the template is gone
-            return None if _runs(pid) else -int(signal.SIGKILL)
+            return None if _runs(pid) else UNKNOWN
 
     def _reap(self, pid: int) -> None:
         with suppress(OSError):

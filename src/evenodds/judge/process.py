@@ -15,6 +15,7 @@ from typing import Any
 from evenodds.judge import frames
 
 PIECE = 2**16
+UNKNOWN = 256  # the exit code of a process whose parent is gone
 GOES = 0.2  # seconds that a process is given to end by itself, so that its exit code is known
 
 
@@ -144,6 +145,8 @@ def _own_end(worker: Worker) -> int | None:
 def ended(code: int | None) -> str:
     if code is None:
         return "the verifier's process closed its connection"
+    if code == UNKNOWN:
+        return "the verifier's process ended"
     if code >= 0:
         return f"the verifier's process ended: exit code {code}"
     hint = ", perhaps out of memory" if -code == signal.SIGKILL else ""

@@ -27,6 +27,7 @@ from evenodds.verifiers import RegisteredVerifier, Verifier, find_verifier
 SPAWN, ASK, REAP = b"SAR"
 SIZE = 9
 RUNNING = -(2**31)
+STARTED: list[object] = []  # a Popen that is dropped would be waited for by the next one
 WARM = Problem("warm-up", "", "1", "warm-up")
 
 
@@ -113,12 +114,14 @@ def _forking(verifier: Verifier, memory_mb: int) -> worker.Make:
 
 def _executing(pipes: tuple[int, ...], idle: tuple[int, ...]) -> int:
     """A worker that loads the verifier by itself, where a fork would not be safe."""
-    return subprocess.Popen(
+    process = subprocess.Popen(
         python("evenodds.judge.worker", *pipes),
         stdin=subprocess.DEVNULL,
         pass_fds=pipes,
         start_new_session=True,
-    ).pid
+    )
+    STARTED.append(process)
+    return process.pid
 
 
 def _failing(note: str) -> worker.Make:
