@@ -18,6 +18,7 @@ Piece = Callable[[random.Random, int], str]
 SLOW = 0.05
 """Seconds of this thread's own time that one text may take."""
 DEPTH = 5
+MEGA = 1_000_000
 
 DIGITS = "0123456789"
 _COMMANDS = (
@@ -221,12 +222,15 @@ def text_of(rng: random.Random, count: int, depth: int = 0) -> str:
 
 
 def fuzz_texts(seed: int, count: int, golds: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """Texts with the number of the gold that was woven into them; the same for the same seed."""
+    """Texts of a megabyte at most, with the number of the gold that was woven into them.
+
+    The same seed makes the same texts.
+    """
     rng = random.Random(seed)
     for _ in range(count):
         at = rng.randrange(len(golds))
         length = rng.choice((1, 2, 3, 4, 6, 8, 12, 20, 40))
-        yield at, text_of(rng, length).replace("\ue000", golds[at])
+        yield at, text_of(rng, length).replace("\ue000", golds[at])[:MEGA]
 
 
 NUMBERS = ("42", "-7", "0.375", "1250000", "\\frac{3}{8}")

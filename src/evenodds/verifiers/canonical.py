@@ -103,6 +103,7 @@ _PLAIN = re.compile(r"-?[0-9]{1,15}\Z")
 # an operator beside a letter: the left side is to be solved, not a name or a sum
 _EQUATION = re.compile(r"(?<!\\)\b[a-zA-Z]\s?[-+*/^]|[-+*/^]\s?[0-9]{0,20}[a-zA-Z]\b")
 _CROSS = re.compile(r"(?<=[0-9])\s?[xX]\s?(?=[0-9])")
+_FOREIGN_DIGIT = re.compile(r"(?![0-9])\d")
 _PREFIX = re.compile(r"(?:minus|negative) (?=[0-9])")
 
 
@@ -111,14 +112,7 @@ def plain_text(text: str) -> str:
     if text.isascii():
         return text
     text = text.translate(_UNICODE)
-    # most foreign text holds no digits of its own: the slow way is taken only where it does
-    if not any(sign > "\u007f" and sign.isdecimal() for sign in text):
-        return text
-    return "".join(_digit(sign) for sign in text)
-
-
-def _digit(sign: str) -> str:
-    return sign if sign < "\u0080" or not sign.isdecimal() else str(unicodedata.decimal(sign))
+    return _FOREIGN_DIGIT.sub(lambda match: str(unicodedata.decimal(match[0])), text)
 
 
 def read(text: str, policy: Policy = DEFAULT) -> Value | Refused:

@@ -39,7 +39,7 @@ def number(problem: Problem, completion: Completion, policy: Policy = DEFAULT) -
     final = final_part(completion.text, completion.prompt_tail)
     if final is None:
         return _unpaid(completion, Status.NO_ANSWER, None, "the reasoning was never closed")
-    found = find(plain_text(final), policy)
+    found = find(plain_text(final)[-reasoning.MAX_CHARACTERS :], policy)
     if found is None:
         return _unpaid(completion, Status.NO_ANSWER, None, "no number was found")
     if completion.stop is Stop.BUDGET and not found.is_closed:
