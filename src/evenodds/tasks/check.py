@@ -95,8 +95,8 @@ def check_gold(
     began = time.monotonic()
     patience = SECONDS if seconds is None else seconds
     require_apart(task)
-    rows = _known(task, per_level)
-    found = _golds(task, rows, judge_rows, began + patience)
+    rows = _known(task, per_level)  # which may be slow to make, and is not counted
+    found = _golds(task, rows, judge_rows, time.monotonic() + patience)
     if isinstance(task.verifier, RegisteredVerifier):
         rows = [row for row in rows[: found.golds + found.unreadable + found.unsolved] if row[1]]
         wrong = _wrong(task, rows, judge_rows, time.monotonic() + patience)
