@@ -27,6 +27,7 @@ _STRONG = re.compile(
 _LETTER_FIRST = re.compile(r"\s{0,9}[:*(]{0,3}([A-J])(?:[).:,*]|\s{0,2}\Z|[^\x00-\x7f])")
 _STYLE = re.compile(r"\\(?:text|textbf|mathrm|mathbf|textit|boxed|mathcal)\s?\{|[{}$*]|\\[()\[\]]")
 MAX_MENTIONS = 200
+MAX_TEXT = 4_000
 
 
 def plain(text: str) -> str:
@@ -60,7 +61,7 @@ def settled(text: str) -> tuple[str | None, bool]:
     Denied letters do not count. The last letter behind `answer is` wins, then a letter that the
     text begins with; else there must be only one.
     """
-    text = text[-4_000:]
+    text = text[-MAX_TEXT:]
     kept = _mentions(text)
     strong = [letter for letter, is_strong in kept if is_strong]
     letters = {letter for letter, _ in kept}

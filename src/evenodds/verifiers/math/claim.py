@@ -141,8 +141,8 @@ def read_gold(text: str, policy: Policy) -> Gold:
 
 
 def _is_rational(value: Node) -> bool:
-    while value.kind in ("unit", "percent", "deg", "named"):
-        value = value.args[0]
+    while value.kind in ("unit", "percent", "deg", "named", "fact"):
+        value = value.args[-1 if value.kind == "fact" else 0]
     return _number(value)
 
 

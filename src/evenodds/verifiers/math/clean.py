@@ -127,7 +127,7 @@ def _from_latex(text: str) -> str:
     if "\\\\begin" in text:
         text = text.replace("\\\\", "\\")
     text = _ANGLE.sub(" ", _ENVIRONMENT.sub(" ", text))
-    if _CASES.search(text):
+    if "&" not in text and _CASES.search(text):
         text = _CASES.sub(" ", text).replace("\\\\", ",")
     is_matrix = _MATRIX.search(text) is not None
     if not is_matrix:

@@ -29,6 +29,8 @@ def same(gold: Node, answer: Node, policy: Policy) -> str | None:
 def _same(gold: Node, answer: Node, policy: Policy) -> str | None:
     if gold.kind == "named" or answer.kind == "named":
         return _named(gold, answer, policy)
+    if "fact" in (gold.kind, answer.kind):
+        return _facts(gold, answer, policy)
     if "region" in (gold.kind, answer.kind):
         return _regions(gold, answer, policy)
     if gold.kind == "eq" or answer.kind == "eq":
@@ -63,6 +65,14 @@ def _named(gold: Node, answer: Node, policy: Policy) -> str | None:
     return _same(left, right, policy)
 
 
+def _facts(gold: Node, answer: Node, policy: Policy) -> str | None:
+    """An equality of numbers claims its right side; two such have to be true on both sides."""
+    if gold.kind == answer.kind and not scalar(gold.args[0], answer.args[0], policy):
+        return None
+    left, right = (node.args[1] if node.kind == "fact" else node for node in (gold, answer))
+    return _same(left, right, policy)
+
+
 def _unsolved(gold: Node, answer: Node) -> str | None:
     """A named value beside an equation: the same only where the equation is one in two variables.
 
@@ -85,7 +95,7 @@ def _compatible(gold: Node, answer: Node) -> bool:
 
 
 def _is_function(node: Node) -> bool:
-    return node == Node("sym", (), "y") or (node.kind == "call" and node.name[0] in "fghPQ")
+    return node == Node("sym", (), "y") or node.kind == "call" or node.name == "()"
 
 
 def _as_equation(node: Node) -> Node:

@@ -154,7 +154,7 @@ def whole_marks(text: str) -> list[Mark]:
 
 
 _WORD = re.compile(r"(?<![\\{a-zA-Z])[a-zA-Z]{2,40}(?![a-zA-Z])|[^\W\d_\x00-\x7f]{2,40}")
-_NOT_A_WORD = FUNCTIONS | {"sqrt", "pi"}
+_NOT_A_WORD = FUNCTIONS | {"sqrt", "pi", "and", "or"}
 
 
 def tail_mark(text: str) -> list[Mark]:
@@ -165,7 +165,7 @@ def tail_mark(text: str) -> list[Mark]:
         if word[0] not in _NOT_A_WORD:
             start = word.end()
     tail = text[start:]
-    if start == 0 or not re.search(r"[a-zA-Z\\√π]", tail) or not re.search("[0-9a-zA-Z]", tail):
+    if start == 0 or not re.search("[0-9a-zA-Z]", tail):
         return []
     return [Mark(tail, "last formula", start, len(text), False)]
 

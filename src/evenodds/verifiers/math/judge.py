@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from evenodds.domain import Completion, Problem, Status, Stop, Verdict
 from evenodds.verifiers.context import DIRECTION, objection
 from evenodds.verifiers.extract import Mark
+from evenodds.verifiers.letters import read_choice
 from evenodds.verifiers.math import choice, compare, echo
 from evenodds.verifiers.math.claim import Claim, Gold, join_claims, read_claim, read_gold
 from evenodds.verifiers.math.find import (
@@ -179,7 +180,13 @@ def _against(text: str, mark: Mark) -> tuple[str, bool] | None:
 
 
 def _chosen(text: str, policy: Policy, gold: Gold) -> Found | None:
-    letter, is_several = choice.settled(choice.plain(text))
+    reading = read_choice(text[-choice.MAX_TEXT :], {})
+    if reading.letter is None and reading.status is not Status.NO_ANSWER:
+        several = reading.status is Status.SEVERAL_ANSWERS
+        return Found(Claim("", ""), "letters", False, reading.note, several)
+    letter, is_several = reading.letter, False
+    if letter is None:
+        letter, is_several = choice.settled(choice.plain(text))
     if letter is not None:
         return Found(Claim(letter, letter), "the letter that it settles on", False)
     if is_several:

@@ -105,7 +105,9 @@ def _term(cursor: Cursor) -> Node:
             right = _signed_factor(cursor)
             product = Node(token.text, (product, right))
         elif _starts_factor(cursor, product):
-            product = Node("*", (product, _factor(cursor)))
+            # `p(x)` may be a product or a function: it is marked, for it may name a value
+            name = "()" if token.text == "(" and product.kind == "sym" else ""
+            product = Node("*", (product, _factor(cursor)), name)
         else:
             return product
     raise NotMathError("it has too many factors")

@@ -1,8 +1,8 @@
 """What a statement claims: names are parted from values, inequalities become sets of numbers.
 
-Kinds added to those of the tree: `named` (value, what is named; its label as name), `assign` (of
-named), `eq` (left, right; the sign as name), `order` (a chain that is no set), `region` of `piece`s
-(two ends; its brackets as name).
+Kinds added to those of the tree: `fact` (left, right: `2^5 = 32`), `named` (value, what is named;
+its label as name), `assign` (of named), `eq` (left, right; the sign as name), `order` (a chain that
+is no set), `region` of `piece`s (two ends; its brackets as name).
 """
 
 from __future__ import annotations
@@ -81,6 +81,8 @@ def label(node: Node) -> str | None:
     if node.kind in ("abs", "ratio") or (node.kind == "group" and node.name == "()"):
         inside = [label(arg) for arg in node.args]
         return f"{node.kind}({','.join(map(str, inside))})" if all(inside) else None
+    if node.kind == "*" and node.name == "()" and node.args[1].kind in ("sym", "num"):
+        return f"{node.args[0].name}({_written(node.args[1])})"
     if node.kind in ("*", "/") and _is_points(node):
         return "".join(sorted(symbols(node)))
     return None
@@ -140,8 +142,10 @@ def _equation(sides: tuple[Node, ...], signs: list[str], policy: Policy, is_gold
     if len(told) == 2 and label(told[1]) is not None and told[0].kind != "sym":
         return Node("named", (expanded(told[0]), told[1]), str(label(told[1])))
     last = sides[count - 1]
-    if len(told) == 1 or not any(symbols(side) - CONSTANTS for side in told):
+    if len(told) == 1:
         return expanded(last)
+    if not any(symbols(side) - CONSTANTS for side in told):
+        return Node("fact", (told[0], last)) if "pm" not in kinds(last) else expanded(last)
     if len(told) > 2 or expression(told[0], last, policy):
         return expanded(last)
     return Node("eq", tuple(told), "=")

@@ -21,6 +21,11 @@ _DECIMAL = re.compile(r"(?<![0-9.,])[0-9]{1,40},[0-9]{1,40}(?![0-9]|[.,][0-9])")
 _EUROPEAN = re.compile(r"(?<![0-9.,])[1-9][0-9]{0,2}(?:\.[0-9]{3}){1,12},[0-9]{1,40}(?![0-9.,])")
 _DOTTED = re.compile(r"(?<![0-9.,])[1-9][0-9]{0,2}(?:\.[0-9]{3}){2,12}(?![0-9.,])")
 _ZEROS = re.compile(r"[0-9],0[0-9]{2}(?![0-9])")
+_PROSE = re.compile(
+    r"\b(?:so|where|since|because|then|thus|hence|therefore|if|is|are|was|we|for|let|with|when|not"
+    r"|that|which|get|gives|have|but|either|suppose|assume|wrong|maybe|perhaps)\b",
+    re.IGNORECASE,
+)
 _BRACKET = re.compile(r"[(\[{]")
 _COMMA = re.compile(r"[0-9],[0-9]")
 
@@ -69,7 +74,8 @@ def read(text: str) -> Node:
     tokens = tokenize(text)
     if not tokens:
         raise NotMathError("it is empty")
-    cursor = Cursor(tokens)
+    # `= 5` and `≈ 5` go on from what is not repeated
+    cursor = Cursor(tokens, at=int(tokens[0].kind == "relation" and tokens[0].text in ("=", "~")))
     try:
         return _list(cursor)
     except (OverflowError, ValueError, RecursionError, ZeroDivisionError) as error:
@@ -158,15 +164,16 @@ def _union_part(cursor: Cursor) -> Node:
 
 def _words(cursor: Cursor) -> Node:
     """A side of words only, such as a name before `=` or a word that is the answer."""
-    words: list[str] = []
+    start = cursor.at
     while cursor.peek().kind in ("word", "text", "name") or cursor.peek().text == "-":
-        words.append(cursor.take().text)
-    text = " ".join(words)
-    if cursor.peek().kind not in ("end", "relation", "and") and cursor.peek().text not in (
-        ",",
-        ";",
-    ):
+        cursor.take()
+    text = " ".join(token.text for token in cursor.tokens[start : cursor.at])
+    after = cursor.peek()
+    is_alone = start == 0 and after.kind == "end"
+    if after.kind not in ("end", "relation", "and") and after.text not in (",", ";"):
         raise NotMathError("words stand before a formula")
+    if _PROSE.search(text) and not is_alone:
+        raise NotMathError("a sentence stands where a formula was expected")
     return Node("text", (), text)
 
 
