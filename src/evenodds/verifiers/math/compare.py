@@ -89,13 +89,13 @@ def _compatible(gold: Node, answer: Node) -> bool:
     if gold.name == answer.name or "text" in (gold.args[1].kind, answer.args[1].kind):
         return True
     left, right = gold.args[1], answer.args[1]
-    if left.kind == "call" and right.kind == "call" and left.args != right.args:
-        return False
-    return _is_function(left) and _is_function(right)
+    plain = Node("sym", (), "y")
+    return (left == plain and _is_applied(right)) or (right == plain and _is_applied(left))
 
 
-def _is_function(node: Node) -> bool:
-    return node == Node("sym", (), "y") or node.kind == "call" or node.name == "()"
+def _is_applied(node: Node) -> bool:
+    """Whether a name is a function with its argument, such as `f(x)`."""
+    return node.kind == "call" or node.name == "()"
 
 
 def _as_equation(node: Node) -> Node:
