@@ -147,6 +147,7 @@ def test_the_held_out_side_may_be_given(tmp_path: Path) -> None:
     assert passport["rows_left_out"] == {"held out in other words of the same prompt": 10}
     assert json.loads(json.dumps(passport)) == passport
     assert "given apart" in str(passport["split"])
+    assert len(str(passport["held_out_file_sha256"])) == 64
     assert len(make_task(first, held_out_data=second, held_out=7).held_out(0)) == 7
     assert check_gold(task).golds == 50
 

@@ -45,6 +45,7 @@ def test_problems_alone_are_enough(tmp_path: Path, text: str, verifier: str) -> 
     task = make_task(str(tmp_path / "mine.py"))
     assert task.verifier_name == verifier
     assert task.passport()["source"] == str(tmp_path / "mine.py")
+    assert len(str(task.passport()["source_sha256"])) == 64
     check_gold(task)
 
 

@@ -17,7 +17,7 @@ from evenodds.tasks.hub import is_hub, read_hub
 from evenodds.tasks.presets import PLAIN, Preset, structured_gold
 from evenodds.tasks.rows import Row, Table, read_file
 from evenodds.tasks.task import TaskOptions
-from evenodds.tasks.values import fields_of, objection, short
+from evenodds.tasks.values import digest_of, fields_of, objection, short
 
 MAX_LABEL = 100
 MAX_COLUMNS = 200_000
@@ -86,6 +86,8 @@ def _task(
     counts |= left_out(
         first.duplicates + second.duplicates, first.contradictory + second.contradictory, shared
     )
+    if options.held_out_data:
+        counts["held_out_file_sha256"] = digest_of(Path(options.held_out_data))
     source = options.data if held is None else f"{options.data}, held out: {_where(options)}"
     kept_side = kept if held is not None else None
     return DataTask(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -11,6 +12,7 @@ from evenodds.errors import UsageError
 from evenodds.own import FAILURES, described, quiet
 from evenodds.tasks.data import problems_task
 from evenodds.tasks.task import Task, TaskOptions
+from evenodds.tasks.values import digest_of
 from evenodds.verifiers.function import load_function
 
 PROBLEMS, GRADE = "problems", "grade"
@@ -45,7 +47,9 @@ def _made(name: str, function: object, verifier: str | None, options: TaskOption
             if hasattr(made, "generate") and hasattr(made, "held_out"):
                 return cast(Task, made)
             problems = [*cast(Iterable[Problem | tuple[str, str]], made)]
-        return problems_task(problems, verifier, options=options, source=name)
+        task = problems_task(problems, verifier, options=options, source=name)
+        digest = digest_of(Path(name.rpartition(":")[0] or name))
+        return replace(task, counts={**task.counts, "source_sha256": digest})
     except UsageError:
         raise
     except FAILURES as error:  # a person's code may raise anything

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
+from hashlib import sha256
 from numbers import Real
+from pathlib import Path
 from typing import cast
 
 from evenodds.domain import Message, Prompt
@@ -16,6 +18,14 @@ MAX_CHARACTERS = 1_000_000
 
 _ROLES = frozenset({"system", "user", "assistant"})
 _FIELDS = "A prompt is a text or a list of messages; an answer is a text or a number."
+
+
+def digest_of(path: Path) -> str | None:
+    """The SHA-256 of a file's bytes; None where there is no such file."""
+    try:
+        return sha256(path.read_bytes()).hexdigest()
+    except (OSError, ValueError):  # ValueError: a name with a null character
+        return None
 
 
 def fields_of(given: Sequence[object], names: tuple[str, str]) -> tuple[Prompt, str]:
