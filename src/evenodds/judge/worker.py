@@ -157,12 +157,12 @@ def _live(
     if spec is None:
         return
     limit = spec["memory_mb"] if memory_mb is None else memory_mb
-    limit_memory(limit)
     try:
         verifier = load(spec)
     except BaseException as error:
         send(replies, frames.pack({"failed": described(error)}))
         return
+    limit_memory(limit)  # what it imported is not an answer's doing
     serve(requests, replies, verifier, limit)
 
 

@@ -22,7 +22,7 @@ from evenodds.judge.process import Lost, Worker, end, flush, is_gone, received, 
 from evenodds.own import FAILURES, described
 from evenodds.verifiers.function import Verifier, group_of
 
-START_SECONDS = 60.0  # until a process has imported the verifier
+START_SECONDS = 300.0  # until a process has imported the verifier; it may load a model
 STARTS = 3  # processes in a row that may fail to start
 TICK = 0.1  # seconds between looks at processes that may have ended without closing their pipe
 AHEAD = 0.02  # seconds of work that a worker holds, so that it need not wait for the next call

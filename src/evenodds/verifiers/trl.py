@@ -7,16 +7,18 @@ what TRL would give it for that group: see `docs/judge.md`.
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import os
 import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from evenodds.domain import Completion, Problem
 from evenodds.own import FAILURES, described
+
+if TYPE_CHECKING:
+    import asyncio  # 40 ms, which most verifiers need not spend
 
 Reward = Callable[..., Any]
 GOLDS = ("answer", "solution")
@@ -138,12 +140,16 @@ def _logged(extra: Mapping[str, Sequence[object]], index: int) -> str:
 
 def awaited(work: Coroutine[Any, Any, Any]) -> Any:
     """The result of async code, run on a loop of its own: this thread may have a running one."""
+    import asyncio
+
     return asyncio.run_coroutine_threadsafe(work, _loop(os.getpid())).result()
 
 
 @lru_cache(maxsize=1)
 def _loop(process: int) -> asyncio.AbstractEventLoop:
     """One loop for the life of a process (a forked one makes its own), so clients can stay open."""
+    import asyncio
+
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name=f"async-{process}", daemon=True).start()
     return loop
@@ -154,6 +160,7 @@ def gathered(function: Reward, problems: Sequence[Problem], texts: Sequence[str]
 
     An exception is in its place as `Failed`.
     """
+    import asyncio
 
     async def one(problem: Problem, text: str) -> object:
         try:
