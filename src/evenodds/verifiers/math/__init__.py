@@ -19,7 +19,7 @@ KIND = Kind(
     gold="a value, formula, equation, set, words or a choice, in LaTeX or plain; or in a box",
     judge=judge,
     policy=DEFAULT,
-    runs="worker",
+    runs="inline",
     limits={
         "characters_read": reasoning.MAX_CHARACTERS,
         "characters_of_an_answer": tree.MAX_CHARACTERS,
