@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from contextlib import suppress
@@ -141,3 +142,24 @@ def test_an_ordinary_user_has_the_sandbox_too() -> None:
         pytest.skip(told)
     assert told.startswith("54321 ")
     assert "fork server" in told or "bubblewrap" in told
+
+
+@needs_sandbox
+@pytest.mark.parametrize("uid", [0, 1000])
+def test_in_a_container_it_is_had_or_refused_in_one_line(uid: int) -> None:
+    """One that knows a single uid and forbids more user namespaces, as root and as another."""
+    bwrap = shutil.which("bwrap")
+    if bwrap is None:
+        pytest.skip("bubblewrap is not installed")
+    code = "from evenodds.sandbox import available, open_sandbox\n"
+    code += "print(available() or open_sandbox().how)"
+    inside = [bwrap, "--dev-bind", "/", "/", "--unshare-user", "--disable-userns"]
+    told = subprocess.run(
+        [*inside, "--uid", str(uid), sys.executable, "-B", "-c", code],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if told.returncode:
+        pytest.skip(f"bubblewrap cannot start here: {told.stderr[-200:]}")
+    print(f"\n{told.stdout.strip()}")
+    assert told.stdout.count("\n") == 1
+    assert told.stdout.startswith(("fork server", "bubblewrap", "code rewards are off: "))

@@ -19,10 +19,11 @@ from evenodds.sandbox.talk import wire
 from evenodds.sandbox.talk.examiner import SolutionError, as_exception, update
 
 KEYS = st.one_of(st.integers(), st.text(), st.booleans(), st.none(), st.binary(), st.fractions())
+DATETIMES = st.datetimes().map(lambda moment: moment.replace(fold=0))
 PLAIN = st.recursive(
     st.one_of(
-        KEYS, st.floats(), st.complex_numbers(allow_nan=False), st.decimals(allow_nan=False),
-        st.dates(), st.datetimes(), st.timedeltas(), st.integers(-(10**400), 10**400),
+        KEYS, st.floats(allow_nan=False), st.complex_numbers(allow_nan=False),
+        st.decimals(allow_nan=False), st.dates(), DATETIMES, st.timedeltas(), st.integers(-(10**400), 10**400),
     ),
     lambda inner: st.one_of(
         st.lists(inner, max_size=4), st.lists(inner, max_size=4).map(tuple),
@@ -48,7 +49,9 @@ def sent(value: Any) -> Any:
 def test_plain_values_arrive_as_they_are(value: Any) -> None:
     arrived = sent(value)
     assert type(arrived) is type(value)
-    assert repr(arrived) == repr(value) or arrived == value
+    assert arrived == value
+    if not any(isinstance(item, set | frozenset) for item in every(value)):  # their order is free
+        assert repr(arrived) == repr(value)
 
 
 JSON = st.recursive(

@@ -77,5 +77,5 @@ def _fails(way: Callable[[], Sandbox]) -> str | None:
         sandbox.close()
     if not failed:
         return None
-    what = "; ".join(f"{check.name} ({check.seen})" for check in failed)
-    return f"the self-test of {sandbox.how} was not refused: {what}."
+    names = ", ".join(check.name for check in failed)
+    return f"{sandbox.how.partition(',')[0]} failed its self-test of {names}: {failed[0].seen}."

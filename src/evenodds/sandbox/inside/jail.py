@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import sys
@@ -21,7 +22,7 @@ STILL = libc.MS_RDONLY | libc.MS_NOSUID | libc.MS_NODEV
 class Cell:
     """What one program may use. Bytes, files, threads; `seconds` is the hard end of its CPU time.
 
-    uid: whom to become, where the server may choose; None where a user namespace did it already.
+    uid: whom to become; None where a user namespace did it already or there is nobody else.
     """
 
     memory: int
@@ -46,7 +47,7 @@ def leave(uid: int, gid: int) -> bool:
         libc.unshare(SHARED | libc.CLONE_NEWPID)
         return False
     except PermissionError:
-        libc.unshare(SHARED | libc.CLONE_NEWPID | libc.CLONE_NEWUSER)
+        _become_apart()
     for name, text in (
         ("setgroups", "deny"),
         ("uid_map", f"{NOBODY} {uid} 1"),
@@ -55,6 +56,14 @@ def leave(uid: int, gid: int) -> bool:
         with open(f"/proc/self/{name}", "w") as file:
             file.write(text)
     return True
+
+
+def _become_apart() -> None:
+    try:
+        libc.unshare(SHARED | libc.CLONE_NEWPID | libc.CLONE_NEWUSER)
+    except OSError as error:  # the kernel's own words (no space left on device) mislead
+        why = errno.errorcode.get(error.errno or 0, "?")
+        raise OSError(f"user namespaces are not allowed here ({why})") from error
 
 
 def build_root() -> None:
@@ -99,8 +108,8 @@ def shut(cell: Cell) -> None:
     Order matters: mounting needs rights, the filter forbids mounting, and so on downwards.
     """
     libc.unshare(libc.CLONE_NEWNS)
-    owner = NOBODY if cell.uid is None else cell.uid
-    options = f"size={cell.disk},nr_inodes=512,mode=700,uid={owner},gid={owner}"
+    user = (os.getuid(), os.getgid()) if cell.uid is None else (cell.uid, cell.uid)
+    options = f"size={cell.disk},nr_inodes=512,mode=700,uid={user[0]},gid={user[1]}"
     libc.mount("tmpfs", WORK, "tmpfs", libc.MS_NOSUID | libc.MS_NODEV, options)
     if cell.uid is not None:
         os.setgroups([])

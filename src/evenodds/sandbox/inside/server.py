@@ -191,7 +191,7 @@ def main() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
     parent = begin()
     try:
-        uid = spare_uid() if os.getuid() == 0 else None
+        uid = spare_uid()
         is_mapped = jail.leave(os.getuid(), os.getgid())
         pid = os.fork()
         if pid == 0:
@@ -212,12 +212,18 @@ def begin() -> int:
     return parent
 
 
-def spare_uid() -> int:
-    """A uid that nobody has, so that counts per uid are this server's alone; or nobody's."""
-    wanted = FIRST_UID + os.getpid()
+def spare_uid() -> int | None:
+    """A uid for programs where this is root: one that nobody has, so that counts per uid are this
+    server's alone; else nobody's. None where root is all there is, as in some containers.
+    """
+    if os.getuid() != 0:
+        return None
     with open("/proc/self/uid_map") as lines:
         maps = [[int(word) for word in line.split()] for line in lines]
-    return wanted if any(first <= wanted < first + n for first, _, n in maps) else jail.NOBODY
+    for wanted in (FIRST_UID + os.getpid(), jail.NOBODY):
+        if any(first <= wanted < first + count for first, _, count in maps):
+            return wanted
+    return None
 
 
 def _serve(control: socket.socket, uid: int | None, is_mapped: bool) -> None:
@@ -228,8 +234,9 @@ def _serve(control: socket.socket, uid: int | None, is_mapped: bool) -> None:
         jail.build_root()
         socket.sethostname("sandbox")
         gc.freeze()
-        by = "a user namespace" if is_mapped else f"the right to mount, programs as uid {uid}"
-        how = f"fork server, namespaces by {by}"
+        become = os.getuid() if is_mapped or uid is None else uid
+        by = "a user namespace" if is_mapped else "the right to mount"
+        how = f"fork server, namespaces by {by}, programs as uid {become}"
         own = os.pidfd_open(os.getpid())
         serve(control, partial(start, own=own, uid=None if is_mapped else uid), how)
     except BaseException as error:

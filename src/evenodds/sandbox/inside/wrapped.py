@@ -84,8 +84,8 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     bwrap, boot, *pythons = sys.argv[6:]
     try:
-        if os.getuid() == 0:
-            uid = server.spare_uid()
+        uid = server.spare_uid()
+        if uid is not None:
             os.setgroups([])
             os.setresgid(uid, uid, uid)
             os.setresuid(uid, uid, uid)
