@@ -23,7 +23,8 @@ DATETIMES = st.datetimes().map(lambda moment: moment.replace(fold=0))
 PLAIN = st.recursive(
     st.one_of(
         KEYS, st.floats(allow_nan=False), st.complex_numbers(allow_nan=False),
-        st.decimals(allow_nan=False), st.dates(), DATETIMES, st.timedeltas(), st.integers(-(10**400), 10**400),
+        st.decimals(allow_nan=False), st.dates(), DATETIMES, st.timedeltas(),
+        st.integers(-(10**400), 10**400),
     ),
     lambda inner: st.one_of(
         st.lists(inner, max_size=4), st.lists(inner, max_size=4).map(tuple),
