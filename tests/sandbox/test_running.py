@@ -111,9 +111,9 @@ def test_two_programs_talk_and_the_second_ends_with_the_first(sandbox) -> None:
 
 
 def test_each_line_of_the_trusted_one_starts_the_clocks_anew(sandbox) -> None:
-    lines = Job("import time\nfor _ in range(4): time.sleep(.15); print(1, flush=True)")
+    lines = Job("import time\nfor _ in range(5): time.sleep(.15); print(1, flush=True)")
     loop = Job("while True: pass")
-    limits = Limits(seconds=0.4)
+    limits = Limits(seconds=0.6)
     first, second = sandbox.converse(lines, loop, limits)
     assert (first.status, second.status) == ("done", "killed")
     first, second = sandbox.converse(Job("import os; os.read(3, 1)"), loop, limits)
