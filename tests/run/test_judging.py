@@ -16,6 +16,8 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="judges closures
 FAST = {
     "run.steps": 1,
     "evaluation.levels": [0],
+    "evaluation.samples": 1,
+    "sampling.groups": 3,
     "judge.seconds": 0.2,
     "judge.workers": 2,
     "check.bench": False,
@@ -25,10 +27,10 @@ HOSTILE = """
 import os
 
 def grade(problem, text):
-    seen = sum(map(ord, text)) % 16
-    if seen == 1 and text != problem.answer:
+    seen = 0 if text.strip().isdigit() else sum(map(ord, text)) % 8  # golds are digits only
+    if seen in (1, 3):
         os._exit(3)
-    while seen == 2 and text != problem.answer:
+    while seen == 2:
         pass
     return len(text) % 2
 """
@@ -49,7 +51,7 @@ def test_a_run_goes_on_though_some_answers_hang_or_crash(tmp_path: Path) -> None
 
 def test_a_function_handed_over_from_python_may_hang(tmp_path: Path) -> None:
     def grade(problem: object, text: str) -> bool:
-        while "9" in text and text != problem.answer:  # type: ignore[attr-defined]
+        while "7" in text[1:] and text != problem.answer:  # type: ignore[attr-defined]
             pass
         return len(text) % 2 == 0
 
