@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from evenodds.bench.case import Case, Subject, asked, made
-from evenodds.bench.frames import RIGHT, TRAPS, framed, right_forms, wrong_values
+from evenodds.bench.frames import RIGHT, framed, right_forms, wrong_values
 from evenodds.bench.hostile import hangs, hostile_sizes
+from evenodds.bench.traps import TRAPS
 from evenodds.domain import Problem
 
 FORMS = tuple(RIGHT)
