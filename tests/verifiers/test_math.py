@@ -200,3 +200,22 @@ def test_heavy_libraries_are_not_loaded_for_rational_answers() -> None:
         "assert not {'mpmath', 'sympy', 'torch'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=50)
+
+
+def _with_other_digits(gold: str) -> list[str]:
+    return [
+        gold[:at] + str((int(sign) + 3) % 10) + gold[at + 1 :]
+        for at, sign in enumerate(gold)
+        if sign in "0123456789"
+    ]
+
+
+@pytest.mark.parametrize("gold", sorted({gold for pairs in PAID.values() for gold, _ in pairs}))
+def test_a_gold_meets_itself_and_not_itself_with_another_digit(gold: str) -> None:
+    for place in ("\\boxed{{{}}}", "The final answer is ${}$.", "<answer>{}</answer>"):
+        if "boxed" not in gold and "####" not in gold:
+            assert judged(place.format(gold), gold).score == 1.0, place
+    if "cup" in gold:
+        return  # [1,5] with [2,5] is [1,2] with [2,5]
+    for changed in _with_other_digits(gold):
+        assert judged(f"\\boxed{{{changed}}}", gold).score == 0.0, changed

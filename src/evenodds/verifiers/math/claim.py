@@ -47,6 +47,11 @@ class Gold:
     refusal: str = ""
     is_number: bool = False
 
+    @property
+    def is_several(self) -> bool:
+        """Whether it lists several values."""
+        return any(value.kind in ("list", "assign", "group") for value in self.claim.values)
+
 
 def read_claim(text: str, policy: Policy, is_gold: bool = False) -> Claim:
     """What a text claims; where it is not understood, its letters and a note. Never raises."""
@@ -57,7 +62,7 @@ def read_claim(text: str, policy: Policy, is_gold: bool = False) -> Claim:
     if found is not None:
         return Claim(text, key, (found,))
     try:
-        nodes = readings(_bare(clean(text)), policy.decimal_comma)
+        nodes = readings(_bare(clean(choice.without_label(text))), policy.decimal_comma)
         values = [resolve(node, policy, is_gold) for node in nodes]
     except SeveralError as error:
         return Claim(text, key, note=str(error), is_several=True)

@@ -301,6 +301,8 @@ def _is_ordered(node: Node) -> bool:
 
 def _collections(gold: Node, answer: Node, policy: Policy) -> str | None:
     left, right = _elements(gold), _elements(answer)
+    if gold.kind not in ("group", "list") and answer.kind == "list" and len(right) > 1:
+        return _all_of(gold, right, policy)
     if max(len(left), len(right)) > _most(left) or not _brackets_fit(gold, answer, len(left)):
         return None
     if _is_ordered(gold) or _is_ordered(answer):
@@ -308,6 +310,12 @@ def _collections(gold: Node, answer: Node, policy: Policy) -> str | None:
     if _is_set(gold) or _is_set(answer):
         left, right = _distinct(left, policy), _distinct(right, policy)
     return _in_any_order(left, right, policy)
+
+
+def _all_of(gold: Node, parts: Sequence[Node], policy: Policy) -> str | None:
+    """`1/2 or 0.5` is one value, written twice."""
+    hows = [_same(gold, part, policy) for part in parts[:MAX_MATCHED]]
+    return f"each of them: {hows[0]}" if all(hows) and len(parts) == len(hows) else None
 
 
 def _most(parts: Sequence[Node]) -> int:

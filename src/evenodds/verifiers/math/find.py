@@ -140,13 +140,14 @@ def _formulas(text: str) -> Iterator[Mark]:
 
 
 def whole_marks(text: str) -> list[Mark]:
-    """The whole text, or its last line that is not empty, where it is short."""
+    """The lines of a short text as one list, then its last line that is not empty."""
     end = len(text.rstrip())
     start = text.rfind("\n", 0, end) + 1
     first = len(text) - len(text.lstrip())
     marks: list[Mark] = []
     if end - first <= MAX_WHOLE and start > first:
-        marks.append(Mark(text[first:end], "whole text", first, end, False))
+        lines = text[first:end].replace("\n", ", ")
+        marks.append(Mark(lines, "whole text", first, end, False))
     if 0 < end - start <= MAX_WHOLE:
         how = "whole text" if start <= first else "last line"
         marks.append(Mark(text[start:end], how, start, end, False))

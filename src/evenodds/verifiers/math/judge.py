@@ -100,14 +100,25 @@ def equal(claim: Claim, gold: Gold, policy: Policy) -> str | None:
         return None
     if claim.key and claim.key == gold.claim.key:
         return "written as the gold is"
-    if gold.letter and choice.letter_of(claim.text) == gold.letter:
-        return "the same choice"
+    letter = choice.letter_of(claim.text) if gold.letter else None
+    if letter is not None:
+        is_same = letter == gold.letter and not _contradicts(claim, gold, policy)
+        return "the same choice" if is_same else None
     for left in gold.claim.values:
         for right in claim.values:
             how = compare.same(left, right, policy)
             if how is not None:
                 return how
     return None
+
+
+def _contradicts(claim: Claim, gold: Gold, policy: Policy) -> bool:
+    """Whether two choices of one letter go on with different values: `D) 42` and `D) 72`."""
+    tails = [choice.tail_of(each.text) for each in (claim, gold.claim)]
+    if not all(tails):
+        return False
+    mine, theirs = (read_claim(tail, policy, is_gold=True) for tail in tails)
+    return bool(mine.values and theirs.values) and equal(mine, Gold(theirs), policy) is None
 
 
 def find(text: str, gold: Gold, policy: Policy = DEFAULT) -> Found | None:
@@ -119,6 +130,8 @@ def find(text: str, gold: Gold, policy: Policy = DEFAULT) -> Found | None:
         marks = SCANNERS[name](text)
         if not marks:
             continue
+        if name == "whole text" and not gold.is_several:
+            marks = marks[-1:]
         if gold.letter and name not in EXPLICIT and name != "####":
             return _chosen(text, policy, gold)
         found = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from evenodds.verifiers.math.clean import key
+from evenodds.verifiers.math.lexer import is_product
 from evenodds.verifiers.math.tree import Node
 
 _PLACEHOLDER = re.compile(
@@ -41,7 +42,7 @@ def text_key(text: str) -> str:
     found = key(text)
     plain = found.replace("{", "").replace("}", "")
     letters = plain.replace("-", "").replace("'", "")
-    if letters.isalpha() and len(letters) > 1:
+    if letters.isalpha() and len(letters) > 1 and not is_product(letters):
         return plain.lower()
     return found
 
