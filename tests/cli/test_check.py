@@ -91,6 +91,12 @@ def test_a_gullible_verifier_exits_with_3_and_is_shown(files, capsys) -> None:
     assert max(map(len, out.splitlines())) <= 80
 
 
+def test_a_kind_with_data_is_the_verifier_of_that_data(files, capsys) -> None:
+    out = said(capsys, 0, "number", "--data", files / "rows.jsonl", "--json")
+    found = json.loads(out)
+    assert (found["task"], found["verifier"], found["golds"]["golds"]) == ("data", "number", 48)
+
+
 def test_one_that_pays_nothing_exits_with_3(files, capsys) -> None:
     out = said(capsys, 3, files / "rows.jsonl", "--verifier", f"{files}/own.py:none")
     assert "no form of the gold is paid" in out

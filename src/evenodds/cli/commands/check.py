@@ -107,6 +107,8 @@ def _config(target: str | None, over: dict[str, Any]) -> Config:
     from evenodds.tasks import TASKS, is_file
     from evenodds.verifiers import KINDS
 
+    if target in KINDS and target not in TASKS:  # `check math --data my.jsonl`
+        return config_of(None, {"task.verifier": target} | over)
     if target not in TASKS and not is_file(target) and ".py" not in target and ":" not in target:
         names = [*dict.fromkeys([*TASKS, *KINDS]), "CONFIG.toml", "FILE.jsonl", "file.py:function"]
         raise unknown("task or kind", target, names)
