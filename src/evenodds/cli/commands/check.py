@@ -46,6 +46,7 @@ examples:
   evenodds check my.toml                           what `evenodds train my.toml` would start from
   evenodds check my.jsonl --verifier my.py:grade   a verifier of your own
   evenodds check multiplication --sample 200       answers of the policy, and the doubtful ones
+  evenodds check math --data my.jsonl              a kind on data of your own
   evenodds check number --json | jq .bench.total
 
 exit codes: 0 fine, 2 wrong usage, 3 a false payment, a gold that is not found right, or a verifier
@@ -116,14 +117,11 @@ def _config(target: str | None, over: dict[str, Any]) -> Config:
 
 
 def _check_kind(kind: str, found: argparse.Namespace) -> int:
-    from evenodds.bench import SUITES, Checked, bench_kind
+    from evenodds.bench import SUITES, Checked, bench_kind, require_available
     from evenodds.report.bench_view import print_bench, print_judgement, print_text
     from evenodds.verifiers import KINDS
 
-    unavailable = KINDS[kind].unavailable
-    why = unavailable() if unavailable is not None else None
-    if why:
-        raise UsageError(f"the kind {kind!r} cannot judge here: {why}")
+    require_available(KINDS[kind].with_policy())
     if kind not in SUITES:
         raise UsageError(
             f"there is no bench for the kind {kind!r} by itself. Check a task with it."

@@ -115,10 +115,12 @@ def _graded(
     from evenodds.bench.answers import columns_of
     from evenodds.bench.grading import as_line, graded
     from evenodds.bench.source import survey
+    from evenodds.bench.suite import require_available
     from evenodds.verifiers import RegisteredVerifier, find_verifier
 
     table = read_table(found.policy_table, found.policy)
     verifier = find_verifier(found.verifier, table or None)
+    require_available(verifier)
     looked = survey(path)
     _refuse_bad(path, looked, found.skip_bad)
     given = {role: getattr(found, role) for role in ("answer", "gold", "prompt", "stop")}
