@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -15,6 +16,7 @@ from evenodds.verifiers.math.resolve import SeveralError, resolve
 from evenodds.verifiers.math.statement import readings
 from evenodds.verifiers.math.tree import MAX_CHARACTERS, Node, NotMathError, is_literal, kinds, num
 
+_WHOLE = re.compile(r"[1-9][0-9]{0,17}\Z")
 _WORKED = frozenset(["+", "*", "!", "binom", "matrix"])
 
 
@@ -57,12 +59,16 @@ def read_claim(text: str, policy: Policy, is_gold: bool = False) -> Claim:
     """What a text claims; where it is not understood, its letters and a note. Never raises."""
     if len(text) > 2 * MAX_CHARACTERS:
         return Claim(text[:200], "", note="it is too long")
-    key = words.text_key(text)
-    found = words.synonym(text) if policy.synonyms else None
+    if _WHOLE.match(text):
+        return Claim(text, text, (num(int(text)),))
+    cleaned = clean(text)
+    key = words.text_key(cleaned)
+    found = words.synonym(key) if policy.synonyms else None
     if found is not None:
         return Claim(text, key, (found,))
     try:
-        nodes = readings(_bare(clean(choice.without_label(text))), policy.decimal_comma)
+        bare = choice.without_label(text)
+        nodes = readings(_bare(cleaned if bare == text else clean(bare)), policy.decimal_comma)
         values = [resolve(node, policy, is_gold) for node in nodes]
     except SeveralError as error:
         return Claim(text, key, note=str(error), is_several=True)
@@ -91,7 +97,7 @@ def join_claims(claims: list[Claim]) -> Claim:
         return Claim(last.text, last.key, note=bad.note, is_several=True)
     parts = [part for claim in claims for part in _parts(claim.values[-1])]
     text = ", ".join(claim.text for claim in claims)
-    return Claim(text, words.text_key(text), (Node("list", tuple(parts), ","),))
+    return Claim(text, words.text_key(clean(text)), (Node("list", tuple(parts), ","),))
 
 
 def _parts(node: Node) -> tuple[Node, ...]:

@@ -169,12 +169,14 @@ def trimmed(text: str) -> str:
     return text.rstrip(_ENDS).lstrip(" *_`\"':;,?")
 
 
-def key(text: str) -> str:
+def key(cleaned: str) -> str:
     """A cleaned text without spaces and wrappers, for comparing two texts letter by letter."""
-    text = _PLAIN_TEXT.sub(r"\1", clean(text)).replace("\x01", "&").replace("\x02", ";")
+    text = cleaned
+    if "\\" in text:
+        text = _PLAIN_TEXT.sub(r"\1", text).replace("\x01", "&").replace("\x02", ";")
     # digits that a space parts stay parted: `4 2` is not 42
     text = _DIGITS_APART.sub("\x03", text)
-    text = _BARE_BRACE.sub(r"\1\2", "".join(text.split(" ")))
+    text = _BARE_BRACE.sub(r"\1\2", text.replace(" ", ""))
     while text[:1] == "{" and text[-1:] == "}" and text.count("{") == 1:
         text = text[1:-1]
     return text

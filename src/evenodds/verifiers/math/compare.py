@@ -129,7 +129,7 @@ def _proportional(left: Node, right: Node) -> int | None:
     if symbols(left) != symbols(right):
         return None
     ratios: set[int] = set()
-    for point in (1, 2, 3):
+    for point in (1, 2):
         top, bottom = residue(left, point), residue(right, point)
         if top == 0 or bottom == 0:
             return None

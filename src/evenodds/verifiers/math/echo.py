@@ -17,10 +17,11 @@ def repeats(prompt: Prompt, text: str) -> bool:
     """Whether an expression stands in the question as it is, or reordered, or with little added."""
     asked = prompt if isinstance(prompt, str) else " ".join(turn["content"] for turn in prompt)
     asked = asked[-MAX_PROMPT:]
-    if key(text) in key(asked):
+    asked, mine = clean(asked), clean(text)
+    if key(mine) in key(asked):
         return True
-    mine = sorted(_NUMBER.findall(clean(text)))
-    return any(_is_within(run, mine) for run in _RUN.findall(clean(asked)))
+    numbers = sorted(_NUMBER.findall(mine))
+    return any(_is_within(run, numbers) for run in _RUN.findall(asked))
 
 
 def _is_within(run: str, mine: list[str]) -> bool:

@@ -13,7 +13,7 @@ from evenodds.verifiers.math.exact import (
 from evenodds.verifiers.math.policy import Policy
 from evenodds.verifiers.math.tree import Node, NotMathError, is_decimal, kinds, num, symbols
 
-POINTS = (1, 2)
+POINT = 1
 _CONSTANTS = frozenset(["pi", "e", "i"])
 _STEPS = frozenset(["floor", "ceil", "sgn"])
 _UNIT_LETTERS = frozenset("mgshLKNJWVCF")
@@ -84,7 +84,7 @@ def _is_defined(node: Node) -> bool:
     """Whether it is no division by zero, which is equal to nothing."""
     try:
         exact(node)
-        residue(node, POINTS[0])
+        residue(node, POINT)
     except UndefinedError:
         return False
     except NotMathError:
@@ -120,12 +120,12 @@ def _infinity(node: Node) -> int:
 
 
 def _same_residues(gold: Node, answer: Node) -> bool:
-    return all(residue(gold, point) == residue(answer, point) for point in POINTS)
+    return residue(gold, POINT) == residue(answer, POINT)
 
 
 def _digits(*nodes: Node) -> int:
     """Enough digits to tell two values apart that are written with so many."""
-    written = max(len(str(node)) // 40 + _written(node) for node in nodes)
+    written = max(map(_written, nodes))
     return min(400, numeric.DIGITS + 2 * written) // 10 * 10
 
 

@@ -191,6 +191,8 @@ def _atom(cursor: Cursor) -> Node:
 
 def literal(text: str) -> Node:
     """The exact value of digits with a point and an exponent."""
+    if len(text) < 18 and text.isdecimal():
+        return Node("num", (), "", Fraction(int(text)))
     digits, _, exponent = text.replace("E", "e").partition("e")
     whole, _, part = digits.partition(".")
     power = int(exponent) if exponent else 0

@@ -37,9 +37,9 @@ def is_placeholder(gold: str) -> bool:
     return _PLACEHOLDER.search(gold[:200]) is not None
 
 
-def text_key(text: str) -> str:
-    """A text for comparing words: without spaces, wrappers and, for words, capitals."""
-    found = key(text)
+def text_key(cleaned: str) -> str:
+    """A cleaned text for comparing words: without spaces, wrappers and, for words, capitals."""
+    found = key(cleaned)
     plain = found.replace("{", "").replace("}", "")
     letters = plain.replace("-", "").replace("'", "")
     if letters.isalpha() and len(letters) > 1 and not is_product(letters):
@@ -47,9 +47,10 @@ def text_key(text: str) -> str:
     return found
 
 
-def synonym(text: str) -> Node | None:
-    """The set that a phrase such as `no solution` or `all real numbers` stands for."""
-    found = key(text)
+def synonym(found: str) -> Node | None:
+    """The set that a key such as that of `no solution` or `all real numbers` stands for."""
+    if not found[:1].isalpha() and found[:1] != "\\":
+        return None
     lowered = found.lower().replace("{", "").replace("}", "").replace("'", "")
     if lowered in _EMPTY or found in _EMPTY:
         return Node("sym", (), "empty")
