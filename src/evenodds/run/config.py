@@ -90,8 +90,9 @@ def merge(base: Data, over: Mapping[str, Any]) -> Data:
         inner = merged.setdefault(section, {})
         if isinstance(inner, dict):
             before = inner.get(name)
-            is_table = isinstance(before, dict) and isinstance(value, dict)
-            inner[name] = {**before, **value} if is_table else value
+            if isinstance(before, dict) and isinstance(value, Mapping):
+                value = {**before, **value}  # a table is changed entry by entry
+            inner[name] = value
     return merged
 
 

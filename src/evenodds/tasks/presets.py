@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import cast
 
 from evenodds.domain import Problem
@@ -61,7 +61,6 @@ class Preset:
     hub: str = ""
     subset: str | None = None
     held_out_split: str | None = None
-    columns: tuple[str, ...] = field(default=())
 
 
 def structured_gold(row: Row, names: Sequence[str]) -> str | None:
