@@ -10,7 +10,7 @@ from typing import Literal, cast
 
 from evenodds.domain import Completion, Problem, Prompt, Status, Stop, Verdict
 from evenodds.verifiers import reasoning
-from evenodds.verifiers.context import DIRECTION
+from evenodds.verifiers.context import reordered
 from evenodds.verifiers.extract import Mark
 from evenodds.verifiers.kind import Kind
 from evenodds.verifiers.letters import LETTERS, MAX_CHARACTERS, Reading, plain_letters, read_choice
@@ -98,9 +98,8 @@ def _read(
 
 
 def _of_words(text: str, options: Mapping[str, str]) -> Reading:
-    if DIRECTION.search(text):
-        return Reading(None, "direction marks reorder its characters", Status.WRONG)
-    return read_choice(text, options)
+    turned = reordered(text)
+    return Reading(None, turned.note, turned.status) if turned else read_choice(text, options)
 
 
 def _offers_another(text: str, mark: Mark, letter: str) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
+from evenodds.domain import Status
 from evenodds.verifiers.extract import Mark
 
 _NOT = re.compile(
@@ -48,39 +50,57 @@ DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _BINARY = re.compile(r"\s{0,2}[-+*/^_]")
 
 
-def objection(text: str, mark: Mark) -> tuple[str, bool] | None:
-    """Why an answer does not stand, and whether for being one of several; None where it stands."""
+class Objection(NamedTuple):
+    """Why an answer does not stand, and whether for being one of several."""
+
+    note: str
+    is_several: bool = False
+
+    @property
+    def status(self) -> Status:
+        return Status.SEVERAL_ANSWERS if self.is_several else Status.WRONG
+
+
+def reordered(text: str) -> Objection | None:
+    """The objection to marks of direction, for a reader sees other digits than stand there."""
+    found = DIRECTION.search(text)
+    return Objection("direction marks reorder its characters") if found else None
+
+
+def objection(text: str, mark: Mark) -> Objection | None:
+    """Why an answer does not stand by what is around it; None where it stands."""
     before = text[max(0, mark.start - 90) : mark.start]
     # a phrase may hold the denial itself, between its first word and its value
     lead = text[mark.start : mark.end - len(mark.text)] if mark.how == "'answer is'" else ""
-    if DIRECTION.search(before + text[mark.start : mark.end + 20]):
-        return "direction marks reorder its characters", False
+    turned = reordered(before + text[mark.start : mark.end + 20])
+    if turned is not None:
+        return turned
     if _NOT.search(before + lead) or _WRONG_ANSWER.search(before + lead):
-        return "the answer is negated", False
+        return Objection("the answer is negated")
     after = text[mark.end : mark.end + 2_000]
     if _DENIED.match(after):
-        return "the answer is taken back by what follows", False
+        return Objection("the answer is taken back by what follows")
     if _OR_PERHAPS.search(before):
-        return "it is offered beside another answer", True
+        return Objection("it is offered beside another answer", is_several=True)
     if mark.how == "last number":
         return _around_number(before, mark)
     if _HEDGE_AFTER.match(after):
-        return "another answer is offered with it", True
+        return Objection("another answer is offered with it", is_several=True)
     retracted = _RETRACTED.search(after)
     if retracted and re.search("[0-9]", after[retracted.end() :]):
-        return "another number follows a change of mind", True
+        return Objection("another number follows a change of mind", is_several=True)
     return None
 
 
-def _around_number(before: str, mark: Mark) -> tuple[str, bool] | None:
+def _around_number(before: str, mark: Mark) -> Objection | None:
     if "=" not in mark.text and _HEDGE_BEFORE.search(before):
-        return "it is one of several numbers", True
+        return Objection("it is one of several numbers", is_several=True)
     if _RELATED.search(before):
-        return "it is the bound of a relation", False
+        return Objection("it is the bound of a relation")
     if before.rstrip(" ")[-1:] in ("√", "∛"):
-        return "it is part of an expression", False
+        return Objection("it is part of an expression")
     if _BINARY.match(mark.text) and _is_operand(before, mark.text):
-        return "it is part of an expression", False
+        return Objection("it is part of an expression")
     return None
 
 

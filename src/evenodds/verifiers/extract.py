@@ -26,6 +26,8 @@ class Mark:
 
 
 MOST = 64  # marks that stand side by side are compared up to this many
+LONGEST_BOX = 2_000
+"""Nothing is read further into a box: the slice stays small for thousands of nested boxes."""
 
 _BOX = re.compile(r"\\(?:boxed|fbox|framebox)\s{0,2}\{")
 _BRACE = re.compile(r"\\\\|\\[{}]|[{}]")
@@ -66,10 +68,8 @@ def boxes(text: str) -> list[Mark]:
 def _box(text: str, match: re.Match[str], close: int | None) -> Mark:
     if close is None:
         return Mark("", "box", match.start(), len(text), is_closed=False)
-    # a box of more than this is no number; the slice stays small for thousands of nested boxes
-    return Mark(
-        text[match.end() : min(close, match.end() + 2_000)], "box", match.start(), close + 1
-    )
+    inside = text[match.end() : min(close, match.end() + LONGEST_BOX)]
+    return Mark(inside, "box", match.start(), close + 1)
 
 
 def _closing_braces(text: str) -> dict[int, int]:
@@ -238,11 +238,14 @@ DEFAULT_ORDER = tuple(POLICIES)
 
 
 def joined(text: str, marks: Sequence[Mark]) -> list[Mark]:
-    """The last mark with those before it that only `or`, `and` or punctuation parts from it."""
+    """The last mark with those before it that only `or`, `and` or punctuation parts from it.
+
+    No more than the last `MOST` are looked at.
+    """
     cluster = list(marks[-1:])
-    for mark in reversed(marks[:-1]):
+    for mark in reversed(marks[-MOST:-1]):
         between = _JOIN.match(text, mark.end, max(mark.end, cluster[0].start))
         if mark.end > cluster[0].start or between is None or between.end() < cluster[0].start:
             break
         cluster.insert(0, mark)
-    return cluster[-MOST:]
+    return cluster

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, cast
 
@@ -91,7 +91,7 @@ def _compared(
         is_same = canonical(value, policy.arrays, policy.numbers) == gold.value
         parts["value"] = float(is_same)
         faults += [] if is_same else ["its value is not the gold's"]
-    note = f"{answer.how}; {'; '.join(faults) or ' and '.join(parts)}"[:300]
+    note = f"{answer.how}; {'; '.join(faults) or ' and '.join(parts)}"
     if not faults:
         return paid(completion, answer.text, note, parts=parts)
     return unpaid(completion, Status.WRONG, note, answer.text, parts=parts)
@@ -126,7 +126,7 @@ _NEIGHBOUR = re.compile(
 
 
 def _fences(text: str) -> list[Mark]:
-    return [replace(mark, how="fence") for name, mark in fences(text) if name in ("json", "")]
+    return [mark for name, mark in fences(text) if name in ("json", "")]
 
 
 def _whole(text: str) -> list[Mark]:

@@ -13,7 +13,7 @@ from evenodds.verifiers.context import objection
 from evenodds.verifiers.extract import POLICIES, Mark, boxes, joined
 from evenodds.verifiers.grammar import Refused, Value
 from evenodds.verifiers.kind import Kind
-from evenodds.verifiers.reasoning import final_part
+from evenodds.verifiers.verdicts import final_text, gold_unreadable, paid, unpaid
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,13 @@ def number(problem: Problem, completion: Completion, policy: Policy = DEFAULT) -
     """
     gold = read_gold(problem.answer, policy)
     if isinstance(gold, Refused):
-        return Verdict(0.0, Status.GOLD_UNREADABLE, note=f"the gold answer: {gold.note}")
-    final = final_part(completion.text, completion.prompt_tail)
-    if final is None:
-        return _unpaid(completion, Status.NO_ANSWER, None, "the reasoning was never closed")
-    found = find(plain_text(final)[-reasoning.MAX_CHARACTERS :], policy)
+        return gold_unreadable(gold.note)
+    text = final_text(completion)
+    if isinstance(text, Verdict):
+        return text
+    found = find(plain_text(text)[-reasoning.MAX_CHARACTERS :], policy)
     if found is None:
-        return _unpaid(completion, Status.NO_ANSWER, None, "no number was found")
+        return unpaid(completion, Status.NO_ANSWER, "no number was found")
     if completion.stop is Stop.BUDGET and not found.is_closed:
         return _unpaid(completion, Status.TRUNCATED, found, "cut before the answer was complete")
     return _compared(problem, completion, found, gold, policy)
@@ -52,12 +52,12 @@ def _compared(
 ) -> Verdict:
     if isinstance(found.value, Refused):
         if found.value.is_unworked and _is_verbatim(found.text, problem.answer):
-            return _paid(completion, found, "written as the gold is")
+            return paid(completion, found.text, f"{found.how}; written as the gold is")
         return _unpaid(completion, _refusal(found.value), found, found.value.note)
     how = same(found.value, gold, policy.tolerance)
     if how is None:
         return _unpaid(completion, Status.WRONG, found, "compared exactly, and different")
-    return _paid(completion, found, how)
+    return paid(completion, found.text, f"{found.how}; {how}")
 
 
 def _refusal(refused: Refused) -> Status:
@@ -71,16 +71,8 @@ def _is_verbatim(text: str, gold: str) -> bool:
     return len(text) < 200 and "".join(clean(text).split()) == "".join(clean(gold).split())
 
 
-def _paid(completion: Completion, found: Found, how: str) -> Verdict:
-    status = Status.TRUNCATED if completion.stop is Stop.BUDGET else Status.RIGHT
-    return Verdict(1.0, status, found.text[:200], f"{found.how}; {how}")
-
-
-def _unpaid(completion: Completion, status: Status, found: Found | None, note: str) -> Verdict:
-    if completion.stop is Stop.BUDGET:
-        status = Status.TRUNCATED
-    text = found.text[:200] if found else None
-    return Verdict(0.0, status, text, f"{found.how}; {note}" if found else note)
+def _unpaid(completion: Completion, status: Status, found: Found, note: str) -> Verdict:
+    return unpaid(completion, status, f"{found.how}; {note}", found.text)
 
 
 @lru_cache(maxsize=4096)
@@ -122,7 +114,7 @@ def _found(text: str, marks: Sequence[Mark], policy: Policy) -> Found:
         return Found("", last.how, Refused("the last box is not closed", is_empty=True), False)
     against = objection(text, last)
     if against is not None:
-        refused = Refused(against[0], is_several=against[1])
+        refused = Refused(against.note, is_several=against.is_several)
         return Found(last.text.strip(), last.how, refused, last.is_closed)
     values = [read(mark.text.strip(), policy) for mark in joined(text, marks)]
     numbers = {value.number for value in values if isinstance(value, Value)}

@@ -10,7 +10,7 @@ from typing import Literal
 
 from evenodds.domain import Completion, Problem, Status, Verdict
 from evenodds.verifiers import reasoning
-from evenodds.verifiers.context import objection
+from evenodds.verifiers.context import Objection, objection
 from evenodds.verifiers.extract import Mark
 from evenodds.verifiers.kind import Kind
 from evenodds.verifiers.text import unwrapped
@@ -86,8 +86,7 @@ def _searched(completion: Completion, answer: Mark, pattern: re.Pattern[str]) ->
     last = found[-1]
     against = _against(text, last)
     if against is not None:
-        status = Status.SEVERAL_ANSWERS if against[1] else Status.WRONG
-        return unpaid(completion, status, f"{answer.how}; {against[0]}", last[0])
+        return unpaid(completion, against.status, f"{answer.how}; {against.note}", last[0])
     return paid(completion, last[0], f"{answer.how}; a part of it fits the pattern")
 
 
@@ -99,13 +98,11 @@ _OR_BEFORE = re.compile(
 )
 
 
-def _against(text: str, match: re.Match[str]) -> tuple[str, bool] | None:
-    mark = Mark(match[0], "a match", match.start(), match.end())
-    if _OR.match(text, match.end()):
-        return "another answer is offered with it", True
-    if _OR_BEFORE.search(text, max(0, match.start() - 40), match.start()):
-        return "another answer is offered with it", True
-    return objection(text, mark)
+def _against(text: str, match: re.Match[str]) -> Objection | None:
+    before = _OR_BEFORE.search(text, max(0, match.start() - 40), match.start())
+    if before or _OR.match(text, match.end()):
+        return Objection("another answer is offered with it", is_several=True)
+    return objection(text, Mark(match[0], "a match", match.start(), match.end()))
 
 
 @lru_cache(maxsize=1024)

@@ -11,15 +11,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 from evenodds.domain import Completion, Status, Stop, Verdict
-from evenodds.verifiers.context import DIRECTION, objection
-from evenodds.verifiers.extract import Mark, boxes, hashes, joined, tags
+from evenodds.verifiers.context import Objection, objection, reordered
+from evenodds.verifiers.extract import LONGEST_BOX, Mark, boxes, hashes, joined, tags
 from evenodds.verifiers.reasoning import final_part
 
 Place = Literal["box", "answer tags", "####", "answer line", "last line", "whole text"]
 """Where a final answer may stand. The first four are marks that say that it is one."""
 
-LONGEST_BOX = 2_000
-"""`extract.boxes` reads no further into a box, so that a longer one is refused, never compared."""
+MAX_EXTRACTED, MAX_NOTE = 200, 400
+"""Characters of a verdict's texts; an answer may be a megabyte."""
 
 _ANSWER_LINE = re.compile(
     r"(?:^[ \t*#>_]{0,8}(?:final |correct )?(?:answer|solution|答案)[*_ ]{0,4}(?:is\b|[:=：是])"
@@ -42,7 +42,7 @@ def paid(
     parts: Mapping[str, float] | None = None,
 ) -> Verdict:
     """The verdict on a right answer: status right, or truncated where the budget cut behind it."""
-    return Verdict(score, _status(completion, Status.RIGHT), extracted[:200], note, parts or {})
+    return _verdict(completion, Status.RIGHT, note, extracted, score, parts)
 
 
 def unpaid(
@@ -54,17 +54,25 @@ def unpaid(
     parts: Mapping[str, float] | None = None,
 ) -> Verdict:
     """The verdict on an answer that is not right; truncated wherever the budget cut the text."""
-    text = None if extracted is None else extracted[:200]
-    return Verdict(score, _status(completion, status), text, note, parts or {})
+    return _verdict(completion, status, note, extracted, score, parts)
+
+
+def _verdict(
+    completion: Completion,
+    status: Status,
+    note: str,
+    extracted: str | None,
+    score: float,
+    parts: Mapping[str, float] | None,
+) -> Verdict:
+    status = Status.TRUNCATED if completion.stop is Stop.BUDGET else status
+    text = None if extracted is None else extracted[:MAX_EXTRACTED]
+    return Verdict(score, status, text, note[:MAX_NOTE], parts or {})
 
 
 def gold_unreadable(note: str) -> Verdict:
     """The verdict where it is the gold, not the answer, that cannot be used."""
-    return Verdict(0.0, Status.GOLD_UNREADABLE, note=f"the gold answer: {note}"[:300])
-
-
-def _status(completion: Completion, status: Status) -> Status:
-    return Status.TRUNCATED if completion.stop is Stop.BUDGET else status
+    return Verdict(0.0, Status.GOLD_UNREADABLE, note=f"the gold: {note}"[:MAX_NOTE])
 
 
 def final_text(completion: Completion) -> str | Verdict:
@@ -110,27 +118,26 @@ def standing(completion: Completion, text: str, marks: Sequence[Mark]) -> Mark |
         return unpaid(completion, Status.NO_ANSWER, "the last box is not closed, or is too long")
     if not answer:
         return unpaid(completion, Status.NO_ANSWER, f"{last.how}; it is empty")
-    if len({mark.text.strip() for mark in joined(text, marks[-64:])}) > 1:
+    if len({mark.text.strip() for mark in joined(text, marks)}) > 1:
         note = f"{last.how}; different answers side by side"
         return unpaid(completion, Status.SEVERAL_ANSWERS, note, answer)
     against = _against(text, last)
     if against is not None:
-        status = Status.SEVERAL_ANSWERS if against[1] else Status.WRONG
-        return unpaid(completion, status, f"{last.how}; {against[0]}", answer)
+        return unpaid(completion, against.status, f"{last.how}; {against.note}", answer)
     return Mark(answer, last.how, last.start, last.end, last.is_closed)
 
 
-def _against(text: str, mark: Mark) -> tuple[str, bool] | None:
-    """Why an answer does not stand, and whether for being one of several."""
-    if DIRECTION.search(mark.text):
-        return "direction marks reorder its characters", False
+def _against(text: str, mark: Mark) -> Objection | None:
+    turned = reordered(mark.text)
+    if turned is not None:
+        return turned
     if mark.how in ("last line", "whole text"):
         return None
     # words behind a long answer explain it: numbers among them are no second answer
     is_block = mark.how in ("fence", "last object")
     against = objection(text[: mark.end].replace("#", " ") if is_block else text, mark)
     if against is None and _TAKEN_BACK.search(text[mark.end : mark.end + 2_000]):
-        return "the answer is taken back by what follows", False
+        return Objection("the answer is taken back by what follows")
     return against
 
 
