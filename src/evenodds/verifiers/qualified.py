@@ -1,0 +1,62 @@
+"""Words beside a value that make another answer of it, doubt it, or call it wrong."""
+
+from __future__ import annotations
+
+import re
+
+_OPENING = r"(?:[\s$*(:=]|\\[(\[]|\\text\{|\b(?:a|an|the|to|be|it|is|exactly)\b){0,8}\Z"
+
+# in a sentence about the answer these relate it to a value; elsewhere they may belong to a story
+_RELATED = re.compile(
+    r"\b(?:answer|result|solution)\b[^.!?\n]{0,40}?\b(?:(?:less|greater|more|fewer|larger|smaller"
+    r"|bigger|higher|lower|other|different) than|at least|at most|up to|close to|near|twice|double"
+    r"|triple|half(?: of)?|different from|differs from|opposite of|negative of|reciprocal of"
+    r"|inverse of|square of|root of|multiple of|factor of|divisor of|no longer|hardly|scarcely"
+    r"|unlikely to|anything but|everything but|all but|except|excluding)" + _OPENING,
+    re.IGNORECASE,
+)
+_EXCEPTED = re.compile(
+    r"\b(?:rather than|instead of|anything but|everything but|all but|except(?: for)?|unlike)"
+    + _OPENING,
+    re.IGNORECASE,
+)
+_DOUBTED = re.compile(
+    r"\b(?:doubt(?:s|ed|ful)?|not sure|unsure|false|wrong to (?:say|think|claim)|nobody would"
+    r"|no one would|unlikely)\s{1,2}(?:that\s|if\s|whether\s)?(?:(?!\bbut\b)[^.,;:!?\n]){0,40}\Z",
+    re.IGNORECASE,
+)
+_STRUCK = re.compile(r"~~[\s$*]{0,4}\Z")
+_SIGN_BEFORE = re.compile(r"(?:¬|\\l?not\s|\\neg\s)[\s$*(]{0,4}\Z")
+
+_CALLED_WRONG = re.compile(
+    r"[\s$*)\]}]{0,6}(?:\.\s{1,2}|,\s)?(?:\b(?:this|that|which)\s)?(?:is|was)\s"
+    r"(?:the\s|a\s|an\s)?(?:wrong|incorrect|false|impossible|excluded|ruled out|trap|mistake)\b"
+    r"|[\s$*]{0,4}\((?:wrong|incorrect|false)\b|[\s$*]{0,4}[✗✘❌]",
+    re.IGNORECASE,
+)
+_OTHERWISE = re.compile(
+    r"[\s$*)\]}]{0,6},?\s{0,2}if\b[^.\n]{0,60}\b(?:else|otherwise)\b", re.IGNORECASE
+)
+_ALSO = re.compile(
+    r"[\s$*)\]}.;,]{0,6}(?:\bas well as\b|\bor is it\b)|[\s$*)\]}]{0,6}(?:\.{2,3}|…)\s{0,2}or\b",
+    re.IGNORECASE,
+)
+
+
+def qualification(before: str, after: str, is_boxed: bool) -> tuple[str, bool] | None:
+    """What words around a value make of it, and whether they offer another; None if they do not.
+
+    before: what precedes it, with the words that lead to it. after: what follows. A box may be
+    related to what precedes it: in `n is at least \\boxed{5}` the answer is 5.
+    """
+    if not is_boxed and (_RELATED.search(before) or _EXCEPTED.search(before)):
+        return "words before it make another value of it", False
+    if _DOUBTED.search(before):
+        return "words before it doubt it", False
+    if _SIGN_BEFORE.search(before) or (_STRUCK.search(before) and after[:2] == "~~"):
+        return "it is struck out or negated", False
+    if _CALLED_WRONG.match(after):
+        return "the answer is called wrong by what follows", False
+    if _OTHERWISE.match(after) or _ALSO.match(after):
+        return "another answer is offered with it", True
+    return None
