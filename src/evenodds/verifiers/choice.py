@@ -14,6 +14,7 @@ from evenodds.verifiers.context import reordered
 from evenodds.verifiers.extract import Mark
 from evenodds.verifiers.kind import Kind
 from evenodds.verifiers.letters import LETTERS, MAX_CHARACTERS, Reading, plain_letters, read_choice
+from evenodds.verifiers.qualified import qualification
 from evenodds.verifiers.verdicts import (
     Place,
     final_text,
@@ -41,6 +42,7 @@ class Policy:
 
 
 DEFAULT = Policy()
+LAST = 2_000  # characters at the end in which a letter that was settled on is looked for
 
 
 def choice(problem: Problem, completion: Completion, policy: Policy = DEFAULT) -> Verdict:
@@ -99,7 +101,22 @@ def _read(
 
 def _of_words(text: str, options: Mapping[str, str]) -> Reading:
     turned = reordered(text)
-    return Reading(None, turned.note, turned.status) if turned else read_choice(text, options)
+    if turned is not None:
+        return Reading(None, turned.note, turned.status)
+    reading = read_choice(text, options)
+    found = None if reading.letter is None else _taken_back(text, reading.letter)
+    return reading if found is None else Reading(None, *found)
+
+
+def _taken_back(text: str, letter: str) -> tuple[str, Status] | None:
+    """What the words behind the last mention of a letter make of it, as in `C (wrong)`."""
+    text = text[-LAST:]
+    places = [*re.finditer(rf"(?<![A-Za-z0-9]){letter}(?![A-Za-z0-9'’])", text)]
+    after = text[places[-1].end() :] if places else ""
+    found = qualification("", after, is_boxed=True)
+    if found is None:
+        return None
+    return found[0], Status.SEVERAL_ANSWERS if found[1] else Status.WRONG
 
 
 def _offers_another(text: str, mark: Mark, letter: str) -> bool:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from evenodds.domain import Status
 from evenodds.verifiers.extract import Mark
+from evenodds.verifiers.qualified import qualification
 
 _NOT = re.compile(
     r"(?:\b(?:not|never|cannot|neither|nor|nicht|pas)|n['’]t|≠|\\neq?)"
@@ -80,6 +81,9 @@ def objection(text: str, mark: Mark) -> Objection | None:
     after = text[mark.end : mark.end + 2_000]
     if _DENIED.match(after):
         return Objection("the answer is taken back by what follows")
+    qualified = qualification(before + lead, after, mark.how == "box")
+    if qualified is not None:
+        return Objection(*qualified)
     if _OR_PERHAPS.search(before):
         return Objection("it is offered beside another answer", is_several=True)
     if mark.how == "last number":
