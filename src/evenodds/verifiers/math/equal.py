@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from evenodds.verifiers.decimals import near, same_rational
 from evenodds.verifiers.math import numeric, units
 from evenodds.verifiers.math.exact import (
@@ -14,7 +16,9 @@ from evenodds.verifiers.math.policy import Policy
 from evenodds.verifiers.math.tree import Node, NotMathError, is_decimal, kinds, num, symbols
 
 POINT = 1
+MAX_DIGITS = 500
 _CONSTANTS = frozenset(["pi", "e", "i"])
+_GAMMA = frozenset(["!", "binom"])
 _STEPS = frozenset(["floor", "ceil", "sgn"])
 _UNIT_LETTERS = frozenset("mgshLKNJWVCF")
 
@@ -124,14 +128,19 @@ def _same_residues(gold: Node, answer: Node) -> bool:
 
 
 def _digits(*nodes: Node) -> int:
-    """Enough digits to tell two values apart that are written with so many."""
-    written = max(map(_written, nodes))
-    return min(400, numeric.DIGITS + 2 * written) // 10 * 10
+    """Enough digits to tell two values apart whose rational parts have so many."""
+    needed = numeric.DIGITS + 2 * max(map(_written, nodes))
+    if needed > MAX_DIGITS:
+        raise NotMathError("its numbers are too long to compare")
+    return needed // 10 * 10
 
 
 def _written(node: Node) -> int:
-    own = node.number.numerator.bit_length() + node.number.denominator.bit_length()
-    return own // 3 + sum(map(_written, node.args))
+    """A bound on the digits of the rational values in a tree."""
+    value = exact(node)
+    if value is None:
+        return sum(map(_written, node.args))
+    return (value.numerator.bit_length() + value.denominator.bit_length()) // 3
 
 
 def _near(gold: Node, answer: Node, policy: Policy) -> str | None:
@@ -150,18 +159,27 @@ def _near(gold: Node, answer: Node, policy: Policy) -> str | None:
 def _numeric(gold: Node, answer: Node, has_names: bool) -> str | None:
     if has_names and (_calls(gold) | _calls(answer)) & _STEPS:
         raise NotMathError("it rounds a variable")
-    mp = numeric.evaluator(_digits(gold, answer))
     points = (0, 1, 2) if has_names else (0,)
     if has_names and "abs" in kinds(gold) | kinds(answer):
         points = (0, 1, -1, -2, -3)
     bases = (0, 10) if "log" in _calls(gold) | _calls(answer) else (0,)
+    digits = _digits(gold, answer)
+    # the gamma function takes long for so many
+    is_gamma = bool(_GAMMA & (kinds(gold) | kinds(answer)))
+    confirming = 2 * digits if is_gamma else max(2 * digits, numeric.CONFIRMING)
     for base in bases:
-        pairs = (
-            (numeric.value(gold, mp, p, base), numeric.value(answer, mp, p, base)) for p in points
-        )
-        if all(numeric.agree(left, right, mp) for left, right in pairs):
-            return f"equal to {mp.dps - numeric.SPARE} digits at random points"
+        # what agrees is looked at again with digits enough for the smallest part of a sum
+        if all(_agree(gold, answer, n, points, base) for n in (digits, confirming)):
+            return f"equal to {confirming - numeric.SPARE} digits at random points"
     return None
+
+
+def _agree(gold: Node, answer: Node, digits: int, points: Sequence[int], base: int) -> bool:
+    mp = numeric.evaluator(digits)
+    return all(
+        numeric.agree(numeric.value(gold, mp, p, base), numeric.value(answer, mp, p, base), mp)
+        for p in points
+    )
 
 
 def _calls(node: Node) -> frozenset[str]:

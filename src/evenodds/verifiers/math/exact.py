@@ -20,6 +20,7 @@ PRIME = 2**255 - 19
 IMAGINARY = pow(2, (PRIME - 1) // 4, PRIME)
 MAX_BITS = 40_000
 MAX_FACTORIAL = 3_000
+MAX_BELOW = 60
 _PLAIN = frozenset(["num", "+", "*", "/", "^", "neg", "sym", "percent", "ratio"])
 
 
@@ -163,7 +164,23 @@ def residue(node: Node, point: int) -> int:
         return _modular(value)
     if kind == "^":
         return _residue_power(node, point)
+    if _is_polynomial(node):
+        return _residue_binomial(node, point)
     return _combined(node, [residue(arg, point) for arg in node.args], point)
+
+
+def _is_polynomial(node: Node) -> bool:
+    """Whether it is a binomial coefficient over a small whole number, such as C(n, 2)."""
+    below = exact(node.args[1]) if node.kind == "binom" else None
+    return below is not None and below.denominator == 1 and 0 <= below <= MAX_BELOW
+
+
+def _residue_binomial(node: Node, point: int) -> int:
+    top, below = residue(node.args[0], point), exact(node.args[1]) or Fraction(0)
+    product = 1
+    for i in range(below.numerator):
+        product = product * (top - i) * pow(i + 1, -1, PRIME) % PRIME
+    return product
 
 
 def _modular(value: Fraction) -> int:
@@ -211,6 +228,8 @@ def _atom(kind: str, values: tuple[int, ...], point: int, name: str) -> int:
 
 def is_rational_function(node: Node) -> bool:
     """Whether residues decide both ways: rationals, variables, i, + − × ÷ and whole powers."""
+    if _is_polynomial(node):
+        return is_rational_function(node.args[0])
     if node.kind not in _PLAIN:
         return exact(node) is not None if node.kind in ("!", "binom", "abs") else False
     if node.kind == "sym":

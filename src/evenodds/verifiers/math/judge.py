@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from evenodds.domain import Completion, Problem, Status, Stop, Verdict
-from evenodds.verifiers.context import DIRECTION, objection
+from evenodds.verifiers.context import Objection, objection, reordered
 from evenodds.verifiers.extract import Mark
 from evenodds.verifiers.letters import read_choice
 from evenodds.verifiers.math import choice, compare, echo
@@ -177,16 +177,15 @@ def _read(text: str, marks: Sequence[Mark], policy: Policy) -> Found:
     against = _against(text, last)
     claim = join_claims([read_claim(mark.text, policy) for mark in marks])
     if against is not None:
-        return Found(claim, last.how, closed, against[0], against[1])
+        return Found(claim, last.how, closed, against.note, against.is_several)
     return Found(claim, last.how, closed)
 
 
-def _against(text: str, mark: Mark) -> tuple[str, bool] | None:
+def _against(text: str, mark: Mark) -> Objection | None:
     if mark.how in _OPEN_ENDED and is_program(text, mark):
-        return "it is program code", False
+        return Objection("it is program code")
     if mark.how in ("whole text", "last line"):
-        is_turned = DIRECTION.search(mark.text) is not None
-        return ("direction marks reorder its characters", False) if is_turned else None
+        return reordered(mark.text)
     if mark.how == "last formula":
         mark = replace(mark, how="last number")
     return objection(text, mark)

@@ -15,8 +15,10 @@ from evenodds.verifiers.math.tree import Node, NotMathError
 
 DIGITS = 70
 SPARE = 20
-MAX_ARGUMENT = 10_000
-MAX_MAGNITUDE = 200_000
+CONFIRMING = 300
+MAX_ARGUMENT = 500
+MAX_MAGNITUDE = 850
+"""Bits before or behind the point: no part of a sum is too small for the confirming digits."""
 _SAME_NAME = ("sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "coth", "ln")
 _INVERSE = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arccot": "acot"}
 _FUNCTIONS = {name: name for name in (*_SAME_NAME, "floor", "ceil")} | _INVERSE
@@ -50,6 +52,8 @@ def value(node: Node, mp: Any, point: int, log_base: int = 0) -> Any:
     result = _applied(node, values, mp, log_base)
     if not mp.isfinite(result):
         raise UndefinedError("it has no finite value")
+    if abs(_magnitude(result, mp)) > MAX_MAGNITUDE:
+        raise NotMathError("its value is too large or too small")
     return result
 
 
