@@ -8,11 +8,14 @@ from evenodds.bench.case import Case, Subject, asked, made
 from evenodds.bench.frames import RIGHT, framed, right_forms, wrong_values
 from evenodds.bench.hostile import hangs, hostile_sizes
 from evenodds.bench.traps import TRAPS
+from evenodds.bench.words import WORDS
 from evenodds.domain import Problem
 
 FORMS = tuple(RIGHT)
 LETTERS = "ABCD"
-FRAMES = tuple(frame for frame in TRAPS if "«P»" not in frame.text)  # the prompt lists all letters
+FRAMES = tuple(
+    frame for frame in (*TRAPS, *WORDS) if "«P»" not in frame.text
+)  # the prompt lists all letters
 OPTIONS = ("copper", "zinc", "helium", "sulfur")
 PROMPT = "Which of these is a noble gas?\n" + "\n".join(
     f"{letter}. {option}" for letter, option in zip(LETTERS, OPTIONS, strict=True)

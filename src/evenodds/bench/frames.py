@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from evenodds.bench.case import Case, Subject, made
 from evenodds.bench.traps import TRAPS, Frame
+from evenodds.bench.words import WORDS
 from evenodds.tasks.prompting import as_text
 
 RIGHT = {  # name of a form -> its text; a kind says which of them its verifier reads
@@ -33,13 +34,22 @@ RIGHT = {  # name of a form -> its text; a kind says which of them its verifier 
     "special token": "The answer is \\boxed{«R»}<|im_end|>",
     "corrected box": "First \\boxed{«W»}. Wait, that is wrong. Final: \\boxed{«R»}",
     "same box twice": "\\boxed{«R»}\n\n**Answer** \\boxed{«R»}",
+    "least box": "The smallest such value is at least \\boxed{«R»}.",
+    "doubt that ended": "I was not sure at first, but now the answer is \\boxed{«R»}.",
+    "others are wrong": "Most would say «W». They are wrong: the answer is «R».",
+    "another denied": "It is not «W». The answer is «R».",
+    "as expected": "The answer is «R», as expected.",
+    "checked box": "\\boxed{«R»} (checked twice)",
+    "half of it": "Half of the rest is lost, so #### «R»",
 }
 
 MARKED = ("box", "tags", "hashes", "answer is")
 """The forms in which every bare spelling of the gold, and every wrong value, is tried."""
 
 
-def framed(kind: str, subject: Subject, frames: Sequence[Frame] = TRAPS) -> Iterator[Case]:
+def framed(
+    kind: str, subject: Subject, frames: Sequence[Frame] = (*TRAPS, *WORDS)
+) -> Iterator[Case]:
     """Each frame filled with the subject's answers.
 
     A frame that must not be paid is left out where its own words happen to hold the gold.
