@@ -13,7 +13,7 @@ from evenodds.verifiers import find_verifier
 from evenodds.verifiers.code import gold as golds
 from evenodds.verifiers.code.policy import DEFAULT, Policy, spread
 from evenodds.verifiers.code.printed import matches
-from evenodds.verifiers.code.program import Missing, Program, find
+from evenodds.verifiers.code.program import Program, find
 from tests.sandbox.opened import needs_sandbox
 
 ASSERTS = {"test_list": ["assert add(1, 2) == 3", "assert add([1], [2]) == [1, 2]"]}
@@ -297,7 +297,7 @@ def test_where_a_program_is_found(text: str, program: str) -> None:
 )
 def test_where_none_is_found(text: str, stop: Stop, status: Status) -> None:
     found = find(Completion(text, stop), golds.read(json.dumps(ASSERTS)), DEFAULT)
-    assert isinstance(found, Missing)
+    assert isinstance(found, Verdict)
     assert found.status is status
     assert judged(ASSERTS, text, stop).status is status
 

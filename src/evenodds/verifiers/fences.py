@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Sequence
+from dataclasses import replace
 
 from evenodds.verifiers.extract import Mark, tagged
 
@@ -30,20 +31,20 @@ def _block(text: str, opened: re.Match[str], end: int, after: int) -> tuple[str,
     return opened[2].lower(), Mark(inside, "fence", opened.start(), after, end < len(text))
 
 
-def program_of(text: str, languages: Collection[str]) -> Mark:
+def in_language(
+    blocks: Sequence[tuple[str, Mark]], languages: Sequence[str], or_none: bool = True
+) -> list[Mark]:
+    """The blocks of one of the languages; without any, by `or_none` those that name none."""
+    named = [mark for language, mark in blocks if language in languages]
+    return named or [mark for language, mark in blocks if or_none and not language]
+
+
+def program_of(text: str, languages: Sequence[str]) -> Mark:
     """The program that a text states: in the last answer tags, else in the whole text, the last
     fence of one of the languages, else the last fence of none, else all of it.
+
+    languages: the first gives the fence its name. Where it stands is told within the tags.
     """
-    tag = tagged(text)
-    scope = tag or Mark(text, "the whole text", 0, len(text), is_closed=False)
-    blocks = fences(scope.text)
-    named = [mark for language, mark in blocks if language in languages]
-    plain = [mark for language, mark in blocks if not language]
-    found = (named or plain or [None])[-1]
-    if found is None:
-        return scope
-    return Mark(found.text, f"{languages_name(languages)} fence", 0, 0, found.is_closed)
-
-
-def languages_name(languages: Collection[str]) -> str:
-    return next(iter(languages), "a")
+    scope = tagged(text) or Mark(text, "the whole text", 0, len(text), is_closed=False)
+    found = in_language(fences(scope.text), languages)
+    return replace(found[-1], how=f"{languages[0]} fence") if found else scope

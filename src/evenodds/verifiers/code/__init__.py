@@ -5,14 +5,16 @@ Tests, expected results and the comparison are never in a process with the progr
 
 from __future__ import annotations
 
-from evenodds.domain import Completion, Problem, Status, Stop, Verdict
+from evenodds.domain import Completion, Problem, Status, Verdict
 from evenodds.sandbox import SandboxUnavailable, available, shared_sandbox
 from evenodds.verifiers.code import gold as golds
 from evenodds.verifiers.code.examine import Result, examine
 from evenodds.verifiers.code.policy import DEFAULT, LONGEST, Policy
 from evenodds.verifiers.code.printed import run_pairs
-from evenodds.verifiers.code.program import Missing, Program, find
+from evenodds.verifiers.code.program import Program, find
+from evenodds.verifiers.json_gold import BadGold
 from evenodds.verifiers.kind import Kind
+from evenodds.verifiers.verdicts import gold_unreadable, paid, unpaid
 
 MARGIN = 20.0
 """Seconds beyond `LONGEST` that a judge waits: a sandbox may have to start."""
@@ -29,12 +31,11 @@ def code(problem: Problem, completion: Completion, policy: Policy = DEFAULT) -> 
         return Verdict(0.0, Status.ERROR, note=reason[:300])
     try:
         tests = golds.read(problem.answer)
-    except golds.Unreadable as error:
-        return Verdict(0.0, Status.GOLD_UNREADABLE, note=f"the gold: {error}"[:300])
+    except BadGold as error:
+        return gold_unreadable(str(error))
     program = find(completion, tests, policy)
-    if isinstance(program, Missing):
-        is_cut = completion.stop is Stop.BUDGET
-        return Verdict(0.0, Status.TRUNCATED if is_cut else program.status, note=program.note)
+    if isinstance(program, Verdict):
+        return program
     try:
         sandbox = shared_sandbox()
         if isinstance(tests, golds.Pairs):
@@ -47,23 +48,19 @@ def code(problem: Problem, completion: Completion, policy: Policy = DEFAULT) -> 
 
 
 def _verdict(completion: Completion, program: Program, result: Result, policy: Policy) -> Verdict:
+    if result.failed and result.is_gold:
+        return gold_unreadable(result.failed)
     if result.failed:
-        status = Status.GOLD_UNREADABLE if result.is_gold else Status.ERROR
-        return Verdict(0.0, status, note=result.failed)
+        return Verdict(0.0, Status.ERROR, note=result.failed)
     if result.is_no_program and not program.is_fenced:
-        return Verdict(0.0, Status.NO_ANSWER, note=f"{program.how} is no Python program")
-    share = result.passed / result.tests
-    status = Status.RIGHT if result.is_right else Status.WRONG
-    status = Status.TRUNCATED if completion.stop is Stop.BUDGET else status
+        return unpaid(completion, Status.NO_ANSWER, f"{program.how} is no Python program")
+    share, text = result.passed / result.tests, program.text.strip()
+    parts = {"tests": share} if policy.partial else {}
     note = f"{program.how}; {result.passed} of {result.tests} tests passed"
-    score = share if policy.partial else float(result.is_right)
-    return Verdict(
-        score,
-        status,
-        program.text.strip()[:200],
-        f"{note}; {result.note}" if result.note else note,
-        {"tests": share} if policy.partial else {},
-    )
+    note = f"{note}; {result.note}" if result.note else note
+    if result.is_right:
+        return paid(completion, text, note, parts=parts)
+    return unpaid(completion, Status.WRONG, note, text, share if policy.partial else 0.0, parts)
 
 
 KIND = Kind(

@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, cast
 
+from evenodds.verifiers.json_gold import BadGold, table_of
+
 LONGEST = 1 << 24  # characters of a gold
-
-
-class Unreadable(ValueError):
-    """The gold holds no tests that can be run; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -54,30 +52,23 @@ Tests = Pairs | Calls | Check | Asserts
 
 @lru_cache(maxsize=8)  # a group of answers shares one
 def read(gold: str) -> Tests:
-    """The tests that a gold states. Raises `Unreadable`."""
-    if len(gold) > LONGEST:
-        raise Unreadable(f"it has {len(gold)} characters; {LONGEST} are read")
-    try:
-        found = json.loads(gold)
-    except (ValueError, RecursionError) as error:
-        raise Unreadable(f"it is no JSON ({str(error)[:80]})") from error
-    if not isinstance(found, dict):
-        raise Unreadable("it is no JSON object")
-    table = cast("dict[str, Any]", found)
+    """The tests that a gold states. Raises `BadGold`."""
+    layout = f"a gold has one of the keys {', '.join(READERS)}"
+    table = table_of(gold, LONGEST, layout)
     for key, reader in READERS.items():
         if table.get(key) is not None:
             return reader(table)
-    raise Unreadable(f"it has none of the keys {', '.join(READERS)}")
+    raise BadGold(layout)
 
 
 def _check(table: Mapping[str, Any]) -> Check:
     name, source, prompt = table.get("entry_point"), table["test"], table.get("prompt") or ""
     if not all(isinstance(text, str) for text in (name, source, prompt)):
-        raise Unreadable("entry_point, test and prompt are to be texts")
+        raise BadGold("entry_point, test and prompt are to be texts")
     if "def check(" not in source:
-        raise Unreadable("its test defines no check(candidate)")
+        raise BadGold("its test defines no check(candidate)")
     if not cast(str, name).isidentifier():
-        raise Unreadable("its entry_point is no name")
+        raise BadGold("its entry_point is no name")
     return Check(cast(str, name), source, prompt)
 
 
@@ -87,22 +78,22 @@ def _asserts(table: Mapping[str, Any]) -> Asserts:
     setup = table.get("test_setup_code") or ""
     name = table.get("entry_point")
     if not tests or not isinstance(setup, str):
-        raise Unreadable("test_list is empty, or test_setup_code is no text")
+        raise BadGold("test_list is empty, or test_setup_code is no text")
     return Asserts(tuple(tests), "\n".join([*imports, setup]), name if name else None)
 
 
 def _pairs(table: Mapping[str, Any]) -> Pairs | Calls:
     inputs, outputs = table["inputs"], table.get("outputs")
     if not isinstance(inputs, list) or not isinstance(outputs, list):
-        raise Unreadable("inputs and outputs are to be lists")
+        raise BadGold("inputs and outputs are to be lists")
     ins, outs = cast("list[Any]", inputs), cast("list[Any]", outputs)
     if not ins or len(ins) != len(outs):
-        raise Unreadable(f"it has {len(ins)} inputs and {len(outs)} outputs")
+        raise BadGold(f"it has {len(ins)} inputs and {len(outs)} outputs")
     name = table.get("fn_name")
     if not name:
         return Pairs(tuple(zip(map(_lines, ins), map(_lines, outs), strict=True)))
     if not isinstance(name, str) or not name.isidentifier():
-        raise Unreadable("its fn_name is no name")
+        raise BadGold("its fn_name is no name")
     expected = [_value(item) for item in outs]
     wrapped = all(isinstance(item, list) and len(cast("list[Any]", item)) == 1 for item in expected)
     accepted = [[item, item[0]] if wrapped else [item] for item in expected]
@@ -112,7 +103,7 @@ def _pairs(table: Mapping[str, Any]) -> Pairs | Calls:
 def _texts(found: Any, name: str) -> list[str]:
     items = cast("list[Any]", found) if isinstance(found, list) else [None]
     if not all(isinstance(item, str) for item in items):
-        raise Unreadable(f"{name} is to be a list of texts")
+        raise BadGold(f"{name} is to be a list of texts")
     return cast("list[str]", items)
 
 
@@ -120,7 +111,7 @@ def _lines(found: Any) -> str:
     if isinstance(found, list):
         return "\n".join(str(item) for item in cast("list[Any]", found))
     if not isinstance(found, str):
-        raise Unreadable("inputs and outputs are to be texts or lists of lines")
+        raise BadGold("inputs and outputs are to be texts or lists of lines")
     return found
 
 
@@ -139,11 +130,11 @@ def _arguments(found: Any) -> list[Any]:
     if isinstance(found, list):
         return cast("list[Any]", found)
     if not isinstance(found, str):
-        raise Unreadable("inputs are to be lists of arguments")
+        raise BadGold("inputs are to be lists of arguments")
     try:
         return [json.loads(line) for line in found.split("\n") if line.strip()]
     except ValueError as error:
-        raise Unreadable("an input is no JSON, one argument a line") from error
+        raise BadGold("an input is no JSON, one argument a line") from error
 
 
 READERS = {"test": _check, "test_list": _asserts, "inputs": _pairs}

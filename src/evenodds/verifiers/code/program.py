@@ -6,11 +6,11 @@ import builtins
 import re
 from dataclasses import dataclass
 
-from evenodds.domain import Completion, Status, Stop
+from evenodds.domain import Completion, Status, Stop, Verdict
 from evenodds.verifiers.code.gold import Asserts, Check, Pairs, Tests, head_of
 from evenodds.verifiers.code.policy import Policy
-from evenodds.verifiers.fences import fences
-from evenodds.verifiers.reasoning import final_part
+from evenodds.verifiers.fences import fences, in_language
+from evenodds.verifiers.verdicts import final_text, unpaid
 
 LANGUAGES = ("python", "python3", "py", "py3", "python-repl")
 _DEFINED = re.compile(r"^[ \t]{0,80}(?:async )?def (\w+)", re.MULTILINE)
@@ -27,39 +27,29 @@ class Program:
     is_fenced: bool = True
 
 
-@dataclass(frozen=True)
-class Missing:
-    """Why no program was found."""
-
-    status: Status
-    note: str
-
-
-def find(completion: Completion, tests: Tests, policy: Policy) -> Program | Missing:
-    """The program of a completion, with what its prompt began where the prompt began it.
+def find(completion: Completion, tests: Tests, policy: Policy) -> Program | Verdict:
+    """The program of a completion, with what its prompt began; or the verdict where there is none.
 
     Of several fenced blocks the last that defines the function asked for, else the last.
     """
-    text = final_part(completion.text, completion.prompt_tail)
+    text = final_text(completion)
+    if isinstance(text, Verdict):
+        return text
     is_cut = completion.stop is Stop.BUDGET
-    if text is None:
-        return Missing(Status.NO_ANSWER, "the reasoning was never closed")
     blocks = fences(text)
-    named = [mark for language, mark in blocks if language in LANGUAGES]
-    plain = [mark for language, mark in blocks if not language] if policy.fence == "any" else []
-    chosen = named or plain
+    chosen = in_language(blocks, LANGUAGES, or_none=policy.fence == "any")
     if chosen:
         names = asked_for(tests)
         block = next((m for m in reversed(chosen) if _defines(m.text, names)), chosen[-1])
         if is_cut and not chosen[-1].is_closed:
-            return Missing(Status.TRUNCATED, "cut before the program was complete")
+            return unpaid(completion, Status.TRUNCATED, "cut before the program was complete")
         return Program(_whole(block.text, tests), "the last python fence")
     if policy.fence == "python" or blocks:
-        return Missing(Status.NO_ANSWER, "no python fence was found")
+        return unpaid(completion, Status.NO_ANSWER, "no python fence was found")
     if is_cut:
-        return Missing(Status.TRUNCATED, "cut before a fence was closed")
+        return unpaid(completion, Status.TRUNCATED, "cut before a fence was closed")
     if not text.strip():
-        return Missing(Status.NO_ANSWER, "the answer is empty")
+        return unpaid(completion, Status.NO_ANSWER, "the answer is empty")
     return Program(_whole(text, tests), "the whole answer", is_fenced=False)
 
 

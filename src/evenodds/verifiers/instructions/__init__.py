@@ -11,12 +11,13 @@ from typing import Literal
 
 from evenodds.domain import Completion, Problem, Status, Stop, Verdict
 from evenodds.verifiers import reasoning
-from evenodds.verifiers.instructions.arguments import BadGold
 from evenodds.verifiers.instructions.checks import RULES, has_words
 from evenodds.verifiers.instructions.gold import MAX_INSTRUCTIONS, Named, checks_of
 from evenodds.verifiers.instructions.response import Response
+from evenodds.verifiers.json_gold import BadGold
 from evenodds.verifiers.kind import Kind
 from evenodds.verifiers.reasoning import final_part
+from evenodds.verifiers.verdicts import final_text, gold_unreadable
 
 
 @dataclass(frozen=True)
@@ -47,13 +48,13 @@ def instructions(problem: Problem, completion: Completion, policy: Policy = DEFA
     try:
         checks = checks_of(problem, policy.keywords == "word")
     except BadGold as error:
-        return Verdict(0.0, Status.GOLD_UNREADABLE, note=f"the gold: {error}")
+        return gold_unreadable(str(error))
     if completion.stop is Stop.BUDGET:
         return Verdict(0.0, Status.TRUNCATED, note="cut by the budget: its end is not known")
-    final = final_part(completion.text, completion.prompt_tail)
-    if final is None:
-        return Verdict(0.0, Status.NO_ANSWER, note="the reasoning was never closed")
-    if _is_cut(completion.text):
+    final = final_text(completion)
+    if isinstance(final, Verdict):
+        return final
+    if _is_read_in_part(completion.text):
         note = f"an answer of more than {reasoning.MAX_CHARACTERS} characters is not read"
         return Verdict(0.0, Status.WRONG, note=note)
     if not has_words(final):
@@ -61,7 +62,7 @@ def instructions(problem: Problem, completion: Completion, policy: Policy = DEFA
     return _judged(final, checks, policy)
 
 
-def _is_cut(text: str) -> bool:
+def _is_read_in_part(text: str) -> bool:
     """Whether only the end of the answer was read: what is not seen cannot be found free of commas.
 
     A long text whose reasoning closes within what is read has been read whole.

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
+from evenodds.verifiers.json_gold import BadGold
+
 MAX_NUMBER = 1_000_000
 MAX_PHRASE = 100_000
 MAX_PHRASES = 100
@@ -17,10 +19,6 @@ RELATIONS: dict[str, Callable[[int, int], bool]] = {
     "exactly": lambda count, bound: count == bound,
 }
 """IFEval has the first two; the others are ours."""
-
-
-class BadGold(ValueError):
-    """The gold is no list of instructions; the message says why."""
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,10 @@ import re
 from collections.abc import Callable
 from typing import NoReturn
 
-from evenodds.verifiers.instructions.arguments import Arguments, BadGold
+from evenodds.verifiers.instructions.arguments import Arguments
 from evenodds.verifiers.instructions.language import LANGUAGES, language_of, script_counts
 from evenodds.verifiers.instructions.response import Response, count
+from evenodds.verifiers.json_gold import BadGold
 
 Check = Callable[[Response], bool]
 Rule = Callable[[Arguments], Check]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import cast
 
 from evenodds.domain import Problem
-from evenodds.verifiers.instructions.arguments import Arguments, BadGold
+from evenodds.verifiers.instructions.arguments import Arguments
 from evenodds.verifiers.instructions.checks import RULES, Check
+from evenodds.verifiers.json_gold import BadGold, parsed, table_of
 
 MAX_INSTRUCTIONS = 64
 MAX_GOLD = 1_000_000
@@ -34,7 +34,7 @@ def checks_of(problem: Problem, whole_words: bool) -> tuple[Named, ...]:
     columns, answer = problem.columns, problem.answer.strip()
     if "instruction_id_list" not in columns or answer.startswith("{"):
         return read_gold(problem.answer, whole_words)
-    arguments = columns["kwargs"] if "kwargs" in columns else _parsed(answer)
+    arguments = columns["kwargs"] if "kwargs" in columns else parsed(answer, MAX_GOLD)
     row = {"instruction_id_list": columns["instruction_id_list"], "kwargs": arguments}
     return _checks(_pairs(row), whole_words)
 
@@ -42,19 +42,7 @@ def checks_of(problem: Problem, whole_words: bool) -> tuple[Named, ...]:
 @lru_cache(maxsize=4096)
 def read_gold(text: str, whole_words: bool) -> tuple[Named, ...]:
     """The checks of a JSON text. Raises `BadGold`."""
-    value = _parsed(text)
-    if not isinstance(value, dict):
-        raise BadGold(_LAYOUT)
-    return _checks(_pairs(cast(dict[str, object], value)), whole_words)
-
-
-def _parsed(text: str) -> object:
-    if len(text) > MAX_GOLD:
-        raise BadGold(f"it has {len(text)} characters, and at most {MAX_GOLD} are read")
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise BadGold("it is no JSON") from error
+    return _checks(_pairs(table_of(text, MAX_GOLD, _LAYOUT)), whole_words)
 
 
 def _pairs(value: Mapping[str, object]) -> list[tuple[object, object]]:

@@ -15,6 +15,7 @@ from typing import cast
 from evenodds.domain import Completion, Problem, Status, Stop, Verdict
 from evenodds.verifiers import reasoning
 from evenodds.verifiers.fences import program_of
+from evenodds.verifiers.json_gold import BadGold, table_of
 from evenodds.verifiers.kind import Kind
 from evenodds.verifiers.lean import process
 from evenodds.verifiers.lean.proof import (
@@ -26,10 +27,11 @@ from evenodds.verifiers.lean.proof import (
     read_proof,
     read_statement,
 )
-from evenodds.verifiers.reasoning import final_part
+from evenodds.verifiers.verdicts import final_text, gold_unreadable, paid, unpaid
 
 LANGUAGES = ("lean", "lean4")
 MAX_GOLD = 200_000
+_LAYOUT = 'a gold is {"header": "import …", "statement": "theorem … :="}'
 _DEPENDS = re.compile(r"depends on axioms:\s*\[([^\]]*)\]\s*\Z")
 
 
@@ -75,20 +77,20 @@ def lean(problem: Problem, completion: Completion, policy: Policy = DEFAULT) -> 
     not installed the status is `error`, and where it runs beyond the deadline `timeout`. Never
     raises.
     """
-    gold = read_gold(problem.answer)
-    if isinstance(gold, Refused):
-        return Verdict(0.0, Status.GOLD_UNREADABLE, note=f"the gold: {gold.note}")
-    final = final_part(completion.text, completion.prompt_tail)
-    if final is None:
-        return _unpaid(completion, Status.NO_ANSWER, None, "the reasoning was never closed")
+    try:
+        header, statement = read_gold(problem.answer)
+    except BadGold as error:
+        return gold_unreadable(str(error))
+    final = final_text(completion)
+    if isinstance(final, Verdict):
+        return final
     found = program_of(final, LANGUAGES)
     if completion.stop is Stop.BUDGET and not found.is_closed:
-        return _unpaid(completion, Status.TRUNCATED, None, "cut before the proof was complete")
-    header, statement = gold
+        return unpaid(completion, Status.TRUNCATED, "cut before the proof was complete")
     proof = read_proof(found.text, statement)
     if isinstance(proof, Refused):
         status = Status.WRONG if found.text.strip() else Status.NO_ANSWER
-        return _unpaid(completion, status, found.text, proof.note)
+        return unpaid(completion, status, proof.note, found.text.strip() or None)
     against = missing(policy) or process.too_little_memory(policy.memory_mb)
     if against:
         return Verdict(0.0, Status.ERROR, note=f"lean: {against}")
@@ -96,18 +98,16 @@ def lean(problem: Problem, completion: Completion, policy: Policy = DEFAULT) -> 
 
 
 @lru_cache(maxsize=1_024)
-def read_gold(text: str) -> tuple[str, Statement] | Refused:
-    """The header and the statement of a JSON text."""
-    try:
-        value: object = json.loads(text) if len(text) <= MAX_GOLD else None
-    except (ValueError, RecursionError):
-        value = None
-    fields = cast(dict[str, object], value) if isinstance(value, dict) else {}
+def read_gold(text: str) -> tuple[str, Statement]:
+    """The header and the statement of a JSON text. Raises `BadGold`."""
+    fields = table_of(text, MAX_GOLD, _LAYOUT)
     header, statement = fields.get("header", ""), fields.get("statement")
     if not isinstance(header, str) or not isinstance(statement, str):
-        return Refused('a gold is {"header": "import …", "statement": "theorem … :="}')
+        raise BadGold(_LAYOUT)
     read = read_statement(statement)
-    return read if isinstance(read, Refused) else (header, read)
+    if isinstance(read, Refused):
+        raise BadGold(read.note)
+    return header, read
 
 
 def _proved(completion: Completion, proof: str, file: File, policy: Policy) -> Verdict:
@@ -130,20 +130,18 @@ def _read(
     messages = [*_messages(outcome.output)]
     errors = [message for message in messages if message.severity == "error"]
     if errors and errors[0].line < file.statement_line:
-        note = f"the gold's header, says Lean: {_line(errors[0].text)}"
-        return Verdict(0.0, Status.GOLD_UNREADABLE, note=note)
+        return gold_unreadable(f"of its header Lean says: {_line(errors[0].text)}")
+    text = proof.strip()
     if errors:
-        return _unpaid(completion, Status.WRONG, proof, f"Lean says: {_line(errors[0].text)}")
+        return unpaid(completion, Status.WRONG, f"Lean says: {_line(errors[0].text)}", text)
     axioms = _axioms(messages, file.print_line)
     if outcome.code or axioms is None:
         note = f"lean did not answer: {_line(outcome.output[-300:]) or 'it printed nothing'}"
         return Verdict(0.0, Status.ERROR, note=note)
     others = [name for name in axioms if name not in policy.axioms]
     if others or any("sorry" in message.text for message in messages):
-        return _unpaid(completion, Status.WRONG, proof, f"it rests on {others or 'sorry'}")
-    status = Status.TRUNCATED if completion.stop is Stop.BUDGET else Status.RIGHT
-    note = f"Lean accepts it; axioms: {', '.join(axioms) or 'none'}"
-    return Verdict(1.0, status, proof.strip()[:200], note)
+        return unpaid(completion, Status.WRONG, f"it rests on {others or 'sorry'}", text)
+    return paid(completion, text, f"Lean accepts it; axioms: {', '.join(axioms) or 'none'}")
 
 
 def _messages(output: str) -> Iterator[Message]:
@@ -170,12 +168,6 @@ def _axioms(messages: list[Message], line: int) -> list[str] | None:
         return []
     found = _DEPENDS.search(answers[0])
     return [name.strip() for name in found[1].split(",")] if found else None
-
-
-def _unpaid(completion: Completion, status: Status, proof: str | None, note: str) -> Verdict:
-    if completion.stop is Stop.BUDGET:
-        status = Status.TRUNCATED
-    return Verdict(0.0, status, proof.strip()[:200] if proof else None, note[:400])
 
 
 def _line(text: str) -> str:

@@ -13,12 +13,13 @@ from typing import Literal
 from evenodds.domain import Completion, Problem, Status, Stop, Verdict
 from evenodds.verifiers import reasoning
 from evenodds.verifiers.fences import program_of
+from evenodds.verifiers.json_gold import BadGold
 from evenodds.verifiers.kind import Kind
-from evenodds.verifiers.reasoning import final_part
 from evenodds.verifiers.sql.engine import LENGTH, MAX_QUERY, Bounds, Failed, Result, Source, run
-from evenodds.verifiers.sql.gold import BadGold, Gold, read_gold
+from evenodds.verifiers.sql.gold import Gold, read_gold
 from evenodds.verifiers.sql.rows import difference
 from evenodds.verifiers.sql.words import is_ordered
+from evenodds.verifiers.verdicts import final_text, gold_unreadable, paid, unpaid
 
 LANGUAGES = ("sql", "sqlite", "sqlite3")
 
@@ -63,16 +64,16 @@ def sql(problem: Problem, completion: Completion, policy: Policy = DEFAULT) -> V
     try:
         gold = read_gold(problem.answer, policy.databases)
     except BadGold as error:
-        return Verdict(0.0, Status.GOLD_UNREADABLE, note=f"the gold: {error}")
-    final = final_part(completion.text, completion.prompt_tail)
-    if final is None:
-        return _unpaid(completion, Status.NO_ANSWER, None, "the reasoning was never closed")
+        return gold_unreadable(str(error))
+    final = final_text(completion)
+    if isinstance(final, Verdict):
+        return final
     found = program_of(final, LANGUAGES)
     query = found.text.strip("; \t\r\n")
     if completion.stop is Stop.BUDGET and not found.is_closed:
-        return _unpaid(completion, Status.TRUNCATED, None, "cut before the query was complete")
+        return unpaid(completion, Status.TRUNCATED, "cut before the query was complete")
     if not query:
-        return _unpaid(completion, Status.NO_ANSWER, None, f"{found.how}; no query was found")
+        return unpaid(completion, Status.NO_ANSWER, f"{found.how}; no query was found")
     return _compared(completion, gold, query, found.how, policy)
 
 
@@ -82,15 +83,13 @@ def _compared(completion: Completion, gold: Gold, query: str, how: str, policy: 
     for number, source in enumerate(gold.sources, 1):
         wanted = _gold_rows(source, gold.query, bounds)
         if isinstance(wanted, Failed):
-            note = f"the gold query on database {number}: {wanted.note}"
-            return Verdict(0.0, Status.GOLD_UNREADABLE, note=note)
+            return gold_unreadable(f"its query on database {number}: {wanted.note}")
         against = _objection(source, query, wanted, bounds, ordered, policy)
         if against is not None:
             place = f" on database {number} of {len(gold.sources)}" if len(gold.sources) > 1 else ""
-            return _unpaid(completion, Status.WRONG, query, f"{how}; {against}{place}")
-    status = Status.TRUNCATED if completion.stop is Stop.BUDGET else Status.RIGHT
+            return unpaid(completion, Status.WRONG, f"{how}; {against}{place}", query)
     kind = "rows in order" if ordered else "rows in any order"
-    return Verdict(1.0, status, query[:200], f"{how}; the same {kind}")
+    return paid(completion, query, f"{how}; the same {kind}")
 
 
 def _objection(
@@ -125,12 +124,6 @@ def _kept_rows(source: Source, query: str, bounds: Bounds) -> Result:
     if isinstance(found, Failed):
         raise _NoRows(found.note)
     return found
-
-
-def _unpaid(completion: Completion, status: Status, query: str | None, note: str) -> Verdict:
-    if completion.stop is Stop.BUDGET:
-        status = Status.TRUNCATED
-    return Verdict(0.0, status, query[:200] if query else None, note[:400])
 
 
 KIND = Kind(

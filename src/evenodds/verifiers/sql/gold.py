@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import cast
 
+from evenodds.verifiers.json_gold import BadGold, table_of
 from evenodds.verifiers.sql.engine import Source
 
 MAX_GOLD = 4_000_000
 MAX_DATABASES = 32
 _LAYOUT = 'a gold is {"schema": "CREATE …; INSERT …", "query": "SELECT …"}'
-
-
-class BadGold(ValueError):
-    """The gold cannot be read; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -30,15 +26,7 @@ class Gold:
 @lru_cache(maxsize=1_024)
 def read_gold(text: str, folder: str) -> Gold:
     """The gold of a JSON text. folder: where its `db` files lie. Raises `BadGold`."""
-    if len(text) > MAX_GOLD:
-        raise BadGold(f"it has {len(text)} characters, and at most {MAX_GOLD} are read")
-    try:
-        value: object = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise BadGold("it is no JSON") from error
-    if not isinstance(value, dict):
-        raise BadGold(_LAYOUT)
-    fields = cast(dict[str, object], value)
+    fields = table_of(text, MAX_GOLD, _LAYOUT)
     query = fields.get("query")
     if not isinstance(query, str) or not query.strip():
         raise BadGold(f"it has no query; {_LAYOUT}")
