@@ -135,6 +135,7 @@ PAID: dict[str, list[tuple[str, str]]] = {
         ("x+1", "First \\boxed{x}. In the end: \\boxed{x+1}"),
         ("x+1", "The final answer is $x+1$."),
         ("x+1", "The answer is: x + 1"),
+        ("x+1", "The answer is x + 1, as expected."),
         ("x+1", "<answer>x+1</answer>"),
         ("x+1", "Hence the sum is \\( 1 + x \\)."),
         ("x+1", "So we get x + 1."),

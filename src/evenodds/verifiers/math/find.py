@@ -28,6 +28,7 @@ _PHRASE_CUT = re.compile(
     r"[;:](?=\s|$)|,\s(?=[^\W\d_]{2})|\s[-–—]\s(?=[^\W\d_]{2})"
     r"|\s(?=(?:because|since|as|so|which|where|when|while|but|for|after|by|with|from|that|if)\b)"
 )
+_REMARK = re.compile(r",\s(?:as|which|since|because|so|hence|thus|but|while)\b")
 _GAP = re.compile(
     r"(?:[\s,;/&$.*=:]|\\[()\[\],;!]|\\quad|\\qquad|\\text\s?\{[^{}]{0,40}\}"
     r"|[a-zA-Z]_?\{?[0-9a-zA-Z]{0,2}\}?\s?=|\b(?:[a-z]{2,12}\s){0,2}(?:and|or|und|oder|et|ou)\b"
@@ -84,7 +85,8 @@ def phrase_marks(text: str) -> list[Mark]:
     marks = [Mark(text[value:end], "'answer is'", start, end, closed)]
     cut = _PHRASE_CUT.search(text, value + 1, end)
     if cut:
-        marks.append(Mark(text[value : cut.start()], "'answer is'", start, cut.start(), True))
+        clause = Mark(text[value : cut.start()], "'answer is'", start, cut.start(), True)
+        marks = [clause] if _REMARK.match(text, cut.start(), end) else [*marks, clause]
     return marks + money(text, start, value)
 
 

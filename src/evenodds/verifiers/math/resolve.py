@@ -187,6 +187,8 @@ def _number(node: Node) -> Fraction | None:
 
 
 def _list(parts: list[Node], join: str) -> Node:
+    if len({part.kind == "text" for part in parts}) > 1:
+        raise NotMathError("words stand among its values")
     region = regions.joined(parts, join)
     if region is not None:
         return region
