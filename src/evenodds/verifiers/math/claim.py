@@ -16,6 +16,9 @@ from evenodds.verifiers.math.resolve import SeveralError, resolve
 from evenodds.verifiers.math.statement import readings
 from evenodds.verifiers.math.tree import MAX_CHARACTERS, Node, NotMathError, is_literal, kinds, num
 
+_THEREFORE = re.compile(
+    r"\\(?:[lL]ong)?[rR]ightarrow(?![a-zA-Z])|\\(?:implies|therefore)(?![a-zA-Z])|[⇒∴→]|=>"
+)
 _WHOLE = re.compile(r"[1-9][0-9]{0,17}\Z")
 _WORKED = frozenset(["+", "*", "!", "binom", "matrix"])
 
@@ -67,7 +70,7 @@ def read_claim(text: str, policy: Policy, is_gold: bool = False) -> Claim:
     if found is not None:
         return Claim(text, key, (found,))
     try:
-        bare = choice.without_label(text)
+        bare = choice.without_label(text if is_gold else _concluded(text))
         nodes = readings(_bare(cleaned if bare == text else clean(bare)), policy.decimal_comma)
         values = [resolve(node, policy, is_gold) for node in nodes]
     except SeveralError as error:
@@ -77,6 +80,12 @@ def read_claim(text: str, policy: Policy, is_gold: bool = False) -> Claim:
     except (ArithmeticError, ValueError, RecursionError, MemoryError):
         return Claim(text, key, note="it is not a readable formula")
     return Claim(text, key, tuple(values), is_unworked=any(map(is_unworked, nodes)))
+
+
+def _concluded(text: str) -> str:
+    """What stands behind the last `therefore` of an answer, where it is a value."""
+    parts = _THEREFORE.split(text)
+    return parts[-1] if len(parts) > 1 and any(sign.isdigit() for sign in parts[-1]) else text
 
 
 def _bare(text: str) -> str:

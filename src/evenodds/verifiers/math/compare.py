@@ -295,11 +295,18 @@ def _elements(node: Node) -> tuple[Node, ...]:
     return tuple(parts)
 
 
+def _opened(node: Node, other: Node) -> Node:
+    """A set of one tuple beside what is no set is that tuple."""
+    is_one = _is_set(node) and len(node.args) == 1 and not _is_set(other)
+    return node.args[0] if is_one and node.args[0].kind == "group" else node
+
+
 def _is_ordered(node: Node) -> bool:
     return node.kind == "group" and node.name != "{}"
 
 
 def _collections(gold: Node, answer: Node, policy: Policy) -> str | None:
+    gold, answer = _opened(gold, answer), _opened(answer, gold)
     left, right = _elements(gold), _elements(answer)
     if gold.kind not in ("group", "list") and answer.kind == "list" and len(right) > 1:
         return _all_of(gold, right, policy)

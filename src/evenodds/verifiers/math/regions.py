@@ -176,6 +176,8 @@ def _half(low: Node, high: Node, is_closed: bool, is_gold: bool) -> Node | None:
         return region(piece(LEAST, high, brackets), name=name)
     if high == variable and not symbols(low) - _CONSTANTS:
         return region(piece(low, INFINITY, brackets), name=name)
+    if is_gold and Node("abs", (variable,)) in (low, high):
+        return _around_zero(low, high, brackets, name)
     line = _linear(minus(high, low), name)
     alone = Node("neg", (variable,)) in (low, high)
     if line is None or not (is_gold or alone):
@@ -185,6 +187,17 @@ def _half(low: Node, high: Node, is_closed: bool, is_gold: bool) -> Node | None:
     if slope > 0:
         return region(piece(end, INFINITY, brackets), name=name)
     return region(piece(LEAST, end, brackets), name=name)
+
+
+def _around_zero(low: Node, high: Node, brackets: str, name: str) -> Node | None:
+    """The region of `|x| < c` or `c < |x|`."""
+    bound = high if low.kind == "abs" else low
+    if symbols(bound) - _CONSTANTS or _place(bound) <= 0:
+        return None
+    if low.kind == "abs":
+        return region(piece(Node("neg", (bound,)), bound, brackets), name=name)
+    outer = piece(LEAST, Node("neg", (bound,)), brackets), piece(bound, INFINITY, brackets)
+    return region(*outer, name=name)
 
 
 def _variable(low: Node, high: Node) -> str | None:
