@@ -6,6 +6,7 @@ import pytest
 
 from evenodds.errors import UsageError
 from evenodds.judge.deadline import Pace, Patience
+from evenodds.judge.inline import InlineJudge
 from evenodds.judge.nursery import environment
 from evenodds.judge.opening import needed_seconds, open_judge
 from evenodds.judge.options import JudgeOptions
@@ -71,6 +72,14 @@ def test_secrets_go_to_a_persons_own_function_only(monkeypatch: pytest.MonkeyPat
     assert {"PATH", "HF_HOME"} <= ours.keys()
     assert "x" not in ours.values()
     assert {"OPENAI_API_KEY", "HF_TOKEN", "MY_SETTING"} <= environment(is_own=True).keys()
+
+
+@pytest.mark.parametrize(("part", "judge"), [("math", InlineJudge), ("regex", WorkerJudge)])
+def test_a_composite_runs_where_its_parts_may(part: str, judge: type) -> None:
+    parts = [{"verifier": part, "weight": 0.9}, {"format": "box", "weight": 0.1}]
+    verifier = find_verifier("composite", {"parts": parts})
+    with open_judge(verifier, JudgeOptions(workers=1)) as opened:
+        assert type(opened) is judge
 
 
 def test_a_kind_that_bounds_its_own_work_has_its_time() -> None:

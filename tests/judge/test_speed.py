@@ -22,9 +22,9 @@ def test_number_verdicts_inline() -> None:
     verifier = find_verifier("number")
     pairs = [(PROBLEM, Completion(TEXT))] * 2000
     with open_judge(verifier) as judge:
-        verdicts_of(judge, verifier, pairs[:10])
+        verdicts_of(judge, pairs[:10])
         started = time.process_time()  # others may share the machine
-        verdicts = verdicts_of(judge, verifier, pairs)
+        verdicts = verdicts_of(judge, pairs)
         rate = len(pairs) / (time.process_time() - started)
     print(f"\nnumber, inline: {rate:,.0f} verdicts a second of one core")
     assert {verdict.status for verdict in verdicts} == {Status.RIGHT}

@@ -6,20 +6,17 @@ for the answers of one training step; here each row is a case of its own, so rou
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
-import numpy as np
-
-from evenodds.domain import Completion, Problem, Rollout, Verdict
-from evenodds.judge import JudgeOptions, OpenJudge, open_judge
+from evenodds.domain import Completion, Problem, Verdict
+from evenodds.judge import JudgeOptions, open_judge
+from evenodds.judge.opening import verdicts_of
 from evenodds.verifiers import Verifier
 
 ROWS = 64
 CHARACTERS = 4_000_000
 
 Pair = tuple[Problem, Completion]
-_NONE = np.zeros(0, dtype=np.int64)
-_FLOATS = np.zeros(0, dtype=np.float32)
 
 
 def judged_pairs(
@@ -31,7 +28,7 @@ def judged_pairs(
     """One verdict a pair, in order; `pairs` is read one round of `rows` ahead and no further."""
     with open_judge(verifier, options or JudgeOptions()) as judge:
         for batch in _rounds(pairs, rows):
-            yield from _judged(judge, batch)
+            yield from verdicts_of(judge, batch)
 
 
 def _rounds(pairs: Iterable[Pair], rows: int) -> Iterator[list[Pair]]:
@@ -45,15 +42,3 @@ def _rounds(pairs: Iterable[Pair], rows: int) -> Iterator[list[Pair]]:
             batch, size = [], 0
     if batch:
         yield batch
-
-
-def _judged(judge: OpenJudge, batch: Sequence[Pair]) -> list[Verdict]:
-    problems = [problem for problem, _ in batch]
-    found = judge.judge(problems, [[_rollout(completion)] for _, completion in batch])
-    return [verdicts[0] for verdicts in found]
-
-
-def _rollout(completion: Completion) -> Rollout:
-    """A completion that was not sampled here: it has text, but no tokens."""
-    stop, text, tail = completion.stop, completion.text, completion.prompt_tail
-    return Rollout(_NONE, _NONE, _FLOATS, stop, text, prompt_tail=tail)

@@ -11,7 +11,7 @@ import decimal
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO, cast
+from typing import Any, cast
 
 from evenodds.domain import Completion, Message, Problem, Status, Stop, Verdict
 
@@ -87,13 +87,16 @@ def unframed(pending: bytearray) -> Iterator[Any]:
         yield unpack(body)
 
 
-def read_frame(stream: BinaryIO) -> Any:
-    """The next frame of a stream, waiting for it; None at its end."""
-    head = stream.read(HEAD)
+def read_frame(read: Callable[[int], bytes]) -> Any:
+    """The next frame, waiting for it; None at the end. read: gives so many bytes, fewer at the end.
+
+    Not a byte of what follows the frame is read, as long as `read` does not.
+    """
+    head = read(HEAD)
     if len(head) < HEAD:
         return None
     size = int.from_bytes(head, "big")
-    body = stream.read(size)
+    body = read(size)
     return unpack(body) if len(body) == size else None
 
 

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from evenodds.domain import Completion, Problem, Rollout, Status, Verdict
+from evenodds.judge.frames import Call
 from evenodds.own import FAILURES, described, quiet
 from evenodds.verifiers.function import copied, group_of
 
@@ -24,6 +25,7 @@ class Judge(Protocol):
 class OpenJudge(Judge, Protocol):
     """A judge that may hold processes: a context manager that ends them."""
 
+    def answered(self, calls: Sequence[Call]) -> list[list[Verdict]]: ...
     def close(self) -> None: ...
     def __enter__(self) -> Self: ...
     def __exit__(
@@ -47,17 +49,19 @@ class InlineJudge:
     def judge(
         self, problems: Sequence[Problem], rollouts: Sequence[Sequence[Rollout]]
     ) -> list[list[Verdict]]:
+        with_ids = group_of(self.verifier) is not None
+        calls = [
+            call_of(problem, group, with_ids)
+            for problem, group in zip(problems, rollouts, strict=True)
+        ]
+        return self.answered(calls)
+
+    def answered(self, calls: Sequence[Call]) -> list[list[Verdict]]:
+        """The verdicts of each call, in order."""
         with quiet():  # once for all of them: a call of the verifier is often as short
             return [
-                judged(
-                    self.verifier,
-                    copied(problem),
-                    [rollout.completion for rollout in group],
-                    [rollout.ids.tolist() for rollout in group]
-                    if group_of(self.verifier)
-                    else None,
-                )
-                for problem, group in zip(problems, rollouts, strict=True)
+                judged(self.verifier, copied(call.problem), call.completions, call.ids)
+                for call in calls
             ]
 
     def close(self) -> None:
@@ -68,6 +72,12 @@ class InlineJudge:
 
     def __exit__(self, *failure: object) -> None:
         self.close()
+
+
+def call_of(problem: Problem, group: Sequence[Rollout], with_ids: bool) -> Call:
+    """The call that judges a whole group; token ids are for verifiers that take a group at once."""
+    completions = [rollout.completion for rollout in group]
+    return Call(problem, completions, [r.ids.tolist() for r in group] if with_ids else None)
 
 
 def judged(

@@ -126,10 +126,8 @@ def environment(is_own: bool) -> dict[str, str]:
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         found.setdefault(name, "1")
     place = Path(evenodds.__file__).resolve().parents[1]
-    if place.name not in (
-        "site-packages",
-        "dist-packages",
-    ):  # those would hide the standard library
+    # an installed package is found anyhow, and its folder would hide the standard library
+    if place.name not in ("site-packages", "dist-packages"):
         found["PYTHONPATH"] = os.pathsep.join(filter(None, [str(place), found.get("PYTHONPATH")]))
     return found
 

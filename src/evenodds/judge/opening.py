@@ -13,12 +13,11 @@ from typing import Any
 from evenodds.domain import Completion, Problem, Verdict
 from evenodds.judge import nursery
 from evenodds.judge.frames import Call
-from evenodds.judge.inline import InlineJudge, OpenJudge, judged
+from evenodds.judge.inline import InlineJudge, OpenJudge
 from evenodds.judge.options import JudgeOptions
 from evenodds.judge.workers import WorkerJudge
-from evenodds.own import quiet
 from evenodds.verifiers import KINDS, RegisteredVerifier, Verifier
-from evenodds.verifiers.function import NAME, copied
+from evenodds.verifiers.function import NAME
 
 AT_ONCE = 512  # rows that are judged together
 
@@ -26,9 +25,10 @@ AT_ONCE = 512  # rows that are judged together
 def open_judge(verifier: Verifier, options: JudgeOptions | None = None) -> OpenJudge:
     """The judge for a verifier; a context manager. It starts processes at once and does not wait.
 
-    Registered verifiers that say so run inline. Others, and a person's functions, run in worker
-    processes: a function that was found by name is imported there; one that was handed over from
-    Python is reached by a fork where that is safe, else it runs inline, without a deadline.
+    Registered verifiers that say so run inline, and composites of such. Others, and a person's
+    functions, run in worker processes: a function that was found by name is imported there; one
+    that was handed over from Python is reached by a fork where that is safe, else it runs inline,
+    without a deadline.
     """
     options = options or JudgeOptions()
     options = replace(options, seconds=max(options.seconds, needed_seconds(verifier)))
@@ -51,15 +51,15 @@ def needed_seconds(verifier: Verifier) -> float:
 
 
 def _names(verifier: Verifier) -> list[str]:
-    """The name of a verifier, and those of the parts of a composite."""
+    """The name of a verifier; of a composite, those of the verifiers that are its parts."""
     if not isinstance(verifier, RegisteredVerifier):
         return [str(getattr(verifier, NAME, None) or "a closure")]
     parts: Sequence[Any] = getattr(verifier.policy, "parts", ())
-    return [verifier.kind.name, *(str(part.verifier) for part in parts)]
+    return [str(part.verifier) for part in parts if part.verifier] or [verifier.kind.name]
 
 
 def _is_inline(verifier: Verifier) -> bool:
-    return isinstance(verifier, RegisteredVerifier) and verifier.kind.runs == "inline"
+    return all(name in KINDS and KINDS[name].runs == "inline" for name in _names(verifier))
 
 
 def spec_of(verifier: Verifier, options: JudgeOptions) -> dict[str, Any]:
@@ -81,15 +81,10 @@ def judge_rows(
     with open_judge(verifier, options) as judge:
         rows = iter(pairs)
         while batch := [*itertools.islice(rows, AT_ONCE)]:
-            yield from verdicts_of(judge, verifier, batch)
+            yield from verdicts_of(judge, batch)
 
 
-def verdicts_of(
-    judge: OpenJudge, verifier: Verifier, batch: Sequence[tuple[Problem, Completion]]
-) -> list[Verdict]:
+def verdicts_of(judge: OpenJudge, pairs: Sequence[tuple[Problem, Completion]]) -> list[Verdict]:
     """The verdicts of an open judge on pairs, in order; each pair is a call of its own."""
-    if isinstance(judge, WorkerJudge):
-        calls = [Call(problem, [completion]) for problem, completion in batch]
-        return [verdicts[0] for verdicts in judge.answered(calls)]
-    with quiet():
-        return [judged(verifier, copied(p), [completion])[0] for p, completion in batch]
+    calls = [Call(problem, [completion]) for problem, completion in pairs]
+    return [verdicts[0] for verdicts in judge.answered(calls)]

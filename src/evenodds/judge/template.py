@@ -16,6 +16,7 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
+from functools import partial
 from typing import Any, NoReturn
 
 from evenodds.domain import Completion, Problem
@@ -189,6 +190,6 @@ def _live(descriptor: int, lifeline: int) -> None:
     worker.die_with(lifeline)
     worker.quiet_down()
     orders = socket.socket(fileno=descriptor)
-    spec = worker.first_frame(orders.fileno())
+    spec = frames.read_frame(partial(worker.exactly, descriptor))
     if spec is not None:
         serve(orders, _maker(spec), (descriptor, lifeline))

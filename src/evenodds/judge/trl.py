@@ -47,7 +47,7 @@ class TrlReward:
             (_problem(prompts, columns, at), Completion(_text(completion)))
             for at, completion in enumerate(completions)
         ]
-        verdicts = verdicts_of(self._judge, self._verifier, pairs)
+        verdicts = verdicts_of(self._judge, pairs)
         return [verdict.score if verdict.is_judged else None for verdict in verdicts]
 
 

@@ -15,6 +15,7 @@ import threading
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any, NoReturn
 
 from evenodds.domain import Status, Verdict
@@ -153,7 +154,7 @@ def _live(
         os.set_inheritable(descriptor, False)  # what a verifier starts must not hold our pipes
     die_with(lifeline)
     quiet_down()
-    spec = first_frame(requests)
+    spec = frames.read_frame(partial(exactly, requests))
     if spec is None:
         return
     limit = spec["memory_mb"] if memory_mb is None else memory_mb
@@ -171,7 +172,7 @@ def serve(requests: int, replies: int, verifier: Verifier, memory_mb: int) -> No
     me = os.getpid()
     stream = open(requests, "rb", closefd=False)  # noqa: SIM115, for as long as the process lives
     send(replies, frames.pack({"ready": me}))
-    while (found := frames.read_frame(stream)) is not None:
+    while (found := frames.read_frame(stream.read)) is not None:
         frame = reply(verifier, found, memory_mb)
         if os.getpid() != me:  # a child that the verifier forked and that came back here
             os._exit(0)
@@ -186,17 +187,8 @@ def send(replies: int, frame: bytes) -> None:
         left = left[os.write(replies, left) :]
 
 
-def first_frame(descriptor: int) -> Any:
-    """One frame, and not a byte of the next: what follows is read another way. None at the end."""
-    head = _exactly(descriptor, frames.HEAD)
-    if len(head) < frames.HEAD:
-        return None
-    size = int.from_bytes(head, "big")
-    body = _exactly(descriptor, size)
-    return frames.unpack(body) if len(body) == size else None
-
-
-def _exactly(descriptor: int, size: int) -> bytes:
+def exactly(descriptor: int, size: int) -> bytes:
+    """So many bytes and none beyond, for what follows is read another way; fewer at the end."""
     parts: list[bytes] = []
     while size and (part := os.read(descriptor, size)):
         parts.append(part)

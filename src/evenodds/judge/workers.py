@@ -16,6 +16,7 @@ from evenodds.errors import RunError
 from evenodds.judge import frames
 from evenodds.judge.deadline import Pace, Patience
 from evenodds.judge.frames import Call
+from evenodds.judge.inline import call_of
 from evenodds.judge.nursery import Nursery
 from evenodds.judge.options import JudgeOptions
 from evenodds.judge.process import Lost, Worker, end, flush, is_gone, received, waited
@@ -111,11 +112,10 @@ class WorkerJudge:
         whole = group_of(self.verifier) is not None
         calls: list[Call] = []
         for problem, group in zip(problems, rollouts, strict=True):
-            completions = [rollout.completion for rollout in group]
-            if whole and completions:
-                calls.append(Call(problem, completions, [r.ids.tolist() for r in group]))
-            elif not whole:
-                calls += [Call(problem, [completion]) for completion in completions]
+            if not whole:
+                calls += [Call(problem, [rollout.completion]) for rollout in group]
+            elif group:
+                calls.append(call_of(problem, group, with_ids=True))
         flat = iter([verdict for verdicts in self.answered(calls) for verdict in verdicts])
         return [[next(flat) for _ in group] for group in rollouts]
 
