@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -192,10 +193,15 @@ def schema_check(schema: object) -> Callable[[object], str | None]:
     that is none, and where a reference leads out of it, nowhere, or round in a circle. The function
     never raises: an answer that cannot be checked does not fit, or a model could escape judgement.
     """
+    return _checked(json.dumps(plain(schema)))
+
+
+@lru_cache(maxsize=256)  # golds with values of their own share a schema, which takes 3 ms to check
+def _checked(schema: str) -> Callable[[object], str | None]:
     from jsonschema import Draft202012Validator  # .1 s, and only this kind needs it
     from referencing import Registry
 
-    rules = plain(schema)
+    rules = json.loads(schema)
     if not isinstance(rules, dict | bool):
         raise SchemaError("its schema is neither a table nor true or false")
     try:
