@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -186,6 +187,13 @@ def _seconds(answer: str, gold: str) -> float:
     for _ in range(50):
         judged(answer, gold)
     return (time.process_time() - started) / 50
+
+
+def test_threads_do_not_disturb_each_other() -> None:
+    pairs = [("\\sin 2a", "2 \\sin a \\cos a", 1.0), ("\\sqrt{2}", "\\sqrt{2}+10^{-9}", 0.0)]
+    with ThreadPoolExecutor(8) as pool:
+        scores = list(pool.map(lambda pair: judged(pair[1], pair[0]).score, pairs * 40))
+    assert scores == [score for _, _, score in pairs] * 40
 
 
 def test_heavy_libraries_are_not_loaded_for_rational_answers() -> None:

@@ -6,6 +6,7 @@ them takes long; two values are called equal only where all digits but the last 
 
 from __future__ import annotations
 
+import threading
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
@@ -24,9 +25,13 @@ _INVERSE = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arccot": "aco
 _FUNCTIONS = {name: name for name in (*_SAME_NAME, "floor", "ceil")} | _INVERSE
 
 
-@lru_cache(maxsize=64)
 def evaluator(digits: int) -> Any:
-    """An mpmath context of its own with that many digits."""
+    """An mpmath context with that many digits, one for each thread: it is changed while in use."""
+    return _context(digits, threading.get_ident())
+
+
+@lru_cache(maxsize=64)
+def _context(digits: int, thread: int) -> Any:
     import mpmath
 
     context: Any = mpmath.MPContext()
