@@ -47,6 +47,13 @@ def sandbox() -> Iterator[ForkServer]:
         ("import random; print(random.random())", "done", 0, "0.8444218515250481\n"),
         ("print(hash('a') == hash('a'), len({'a', 'b'}))", "done", 0, "True 2\n"),
         ("from evenodds.domain import Problem", "failed", 1, ""),
+        ("print(1)\nexit()", "done", 0, "1\n"),
+        ("quit(3)", "failed", 3, ""),
+        (
+            "import sys\nfrom functools import lru_cache\nsys.setrecursionlimit(10**6)\n"
+            "@lru_cache(None)\ndef f(n): return n and f(n - 1)\nprint(f(40000))",
+            "done", 0, "0\n",
+        ),
         (
             "import asyncio\nasync def f(): await asyncio.sleep(.01); print(7)\nasyncio.run(f())",
             "done", 0, "7\n",
@@ -201,6 +208,35 @@ def test_no_zombie_and_no_descriptor_is_left(sandbox) -> None:
     assert len(os.listdir("/proc/self/fd")) == before
     (server,) = descendants(sandbox.server.process.pid)
     assert descendants(server) == []
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "os.close(0); os.close(1)",
+        "signal.signal(signal.SIGCHLD, signal.SIG_IGN)",
+        "signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())",
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))",
+        "os.environ.clear(); os.umask(0o777)",
+        "tempfile.tempdir = '/nowhere'",
+    ],
+)
+def test_it_opens_and_runs_in_a_poor_surrounding(before: str) -> None:
+    code = (
+        "import os, resource, signal, sys, tempfile\n"
+        f"{before}\n"
+        "from evenodds.sandbox.choose import ForkServer, self_test\n"
+        "sandbox = ForkServer()\n"
+        "checks = [check for check in self_test(sandbox) if not check.refused]\n"
+        "os.write(2, str(checks).encode() + sandbox.run('print(5)').stdout)\n"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert told.stderr == b"[]5\n"
+
+
+def test_a_program_is_no_member_of_anybodys_process_group(sandbox) -> None:
+    """kill(0, …) reaches a group by its own list, which process namespaces do not part."""
+    assert sandbox.run("import os; print(os.getpgrp(), os.getsid(0))").stdout == b"1 1\n"
 
 
 def memory_of(pid: int) -> bytes:

@@ -82,6 +82,7 @@ def test_programs_that_print_are_compared_line_by_line() -> None:
         ("3", "3.0", True),
         ("nan", "1.0", False),
         ("inf", "1.0", False),
+        ("5", "1e400", False),
         ("Yes", "YES", False),
         ("1_0.0", "10.0", False),
         ("٣.٠", "3.0", False),
@@ -183,6 +184,36 @@ def test_exceptions_that_tests_expect_cross_by_name() -> None:
     own = "class Odd(KeyError): pass\ndef f(x): raise Odd('odd')"
     expecting = {"test_list": ["try:\n    f(1)\n    raise AssertionError\nexcept KeyError: pass"]}
     assert judged(expecting, fenced(own)).status is Status.RIGHT
+
+
+@needs_sandbox
+@pytest.mark.parametrize("raised", ["ValueError", "KeyError", "Exception", "Own"])
+def test_a_test_may_read_what_an_exception_was_raised_with(raised: str) -> None:
+    test = (
+        "try:\n    f(0)\nexcept Exception as e:\n    ok = e.args == ('below', 1)\n"
+        "else:\n    ok = False\nassert ok"
+    )
+    program = f"class Own(Exception): pass\ndef f(x): raise {raised}('below', x + 1)"
+    assert judged({"test_list": [test]}, fenced(program)).status is Status.RIGHT
+    other = program.replace("x + 1", "x")
+    assert judged({"test_list": [test]}, fenced(other)).status is Status.WRONG
+
+
+@needs_sandbox
+@pytest.mark.parametrize("way", ["return 10 ** 5000", "raise KeyError(10 ** 5000)"])
+def test_what_cannot_be_shown_is_wrong_and_not_the_fault_of_the_tests(way: str) -> None:
+    gold = {"test_list": ["r = f(1)\nassert r == 2, r"]}
+    assert judged(gold, fenced(f"def f(x): {way}")).status is Status.WRONG
+
+
+@needs_sandbox
+def test_a_bare_except_of_the_tests_does_not_hide_that_the_program_ended() -> None:
+    gold = {"test_list": ["try:\n    f(-1)\n    ok = False\nexcept:\n    ok = True\nassert ok"]}
+    honest = "def f(x):\n    if x < 0: raise ValueError(x)"
+    assert judged(gold, fenced(honest)).status is Status.RIGHT
+    verdict = judged(gold, fenced("import os\ndef f(x): os._exit(0)"))
+    assert (verdict.status, verdict.score) == (Status.WRONG, 0.0)
+    assert "the program ended" in verdict.note
 
 
 @needs_sandbox

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import math
 import os
@@ -99,7 +100,8 @@ def start_bubblewrap() -> Server:
 
 def _started(name: str, module: str, *more: str) -> Server:
     """Start a process and wait until it is ready."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours, theirs = _above(near), _above(far)
     with theirs:
         process = subprocess.Popen(
             [sys.executable, "-S", "-s", "-B", "-c", BOOT, str(theirs.fileno()),
@@ -120,6 +122,14 @@ def _started(name: str, module: str, *more: str) -> Server:
     wall = f"Landlock {message['landlock']}" if message["landlock"] else "no Landlock"
     server.how = f"{message['ready']}, {wall}, seccomp"
     return server
+
+
+def _above(end: socket.socket) -> socket.socket:
+    """The socket above the standard streams, of which a child gets its own."""
+    if end.fileno() > 2:
+        return end
+    with end:
+        return socket.socket(fileno=fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 3))
 
 
 @dataclass

@@ -15,6 +15,8 @@ from evenodds.sandbox.values import Job, Outcome, Status
 
 CHUNK = 1 << 16
 PROGRAM = "main.py"
+LAST_SECONDS = 20.0
+"""How long the end of a killed program is waited for: a machine may be busy, or out of memory."""
 
 
 class ServerGone(Exception):
@@ -104,6 +106,8 @@ class Gathering:
 
     def listen(self) -> None:
         message = self.line.receive()
+        if "failed" in message and "end" not in message:
+            raise ServerGone(str(message["failed"]))
         number = int(message.get("end", -1))
         if number in self.numbers:
             self.ends[number] = message
@@ -126,7 +130,10 @@ def gather(
         poll.register(fd, select.POLLIN)
     while len(now.ends) < len(numbers) or owners:
         left = deadline - time.monotonic()
-        ready = {fd for fd, _ in poll.poll(max(0.0, left) * 1000 if not now.is_late else None)}
+        patience = max(0.0, left) if not now.is_late else LAST_SECONDS
+        ready = {fd for fd, _ in poll.poll(patience * 1000)}
+        if now.is_late and not ready:
+            raise ServerGone(f"nothing ended within {LAST_SECONDS:.0f} s of its kill")
         for fd in ready & owners.keys():
             piece = _read(now, *owners[fd])
             if not piece:

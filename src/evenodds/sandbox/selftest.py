@@ -13,6 +13,7 @@ from evenodds.sandbox.values import Check, Limits, Outcome, Sandbox
 
 QUICK = Limits(seconds=1.0, patience=4.0, memory=256 * 2**20)
 END = "tried all"
+READ = ("/etc/shadow", "/etc/passwd", "/proc/self/environ", "/proc/1/maps")
 
 NETWORK = """
 import errno, socket
@@ -122,20 +123,29 @@ def _forks(sandbox: Sandbox) -> str:
 
 
 def _files(sandbox: Sandbox) -> str:
-    with tempfile.TemporaryDirectory() as folder:
+    try:
+        made = tempfile.TemporaryDirectory()
+    except OSError:  # nowhere on this machine may a file be made: then none can be changed
+        return _touched(sandbox, {"read": [__file__, *READ], "write": ["/new", __file__]})
+    with made as folder:
         os.chmod(folder, 0o755)
         file = Path(folder, "host.txt")
         secret = secrets.token_hex(8)
         file.write_text(secret)
         file.chmod(0o666)
         paths = {
-            "read": [str(file), "/etc/shadow", "/etc/passwd", "/proc/self/environ", "/proc/1/maps"],
+            "read": [str(file), *READ],
             "write": [str(file), f"{folder}/new", "/new", f"{os.path.dirname(os.__file__)}/new.py"],
         }
-        lines = f"with open('paths.json', 'w') as file:\n    file.write({json.dumps(paths)!r})\n"
-        seen = _said(sandbox.run(lines + FILES, limits=QUICK))
+        seen = _touched(sandbox, paths)
         changed = file.read_text() != secret or len(os.listdir(folder)) > 1
         return seen or ("a file of the host was changed" if changed else "")
+
+
+def _touched(sandbox: Sandbox, paths: dict[str, list[str]]) -> str:
+    """What a program could read or write of some paths."""
+    lines = f"with open('paths.json', 'w') as file:\n    file.write({json.dumps(paths)!r})\n"
+    return _said(sandbox.run(lines + FILES, limits=QUICK))
 
 
 def _memory(sandbox: Sandbox) -> str:

@@ -15,6 +15,8 @@ NOBODY = 65534
 BASES = ("/tmp", "/mnt", "/run", "/var")
 SHARED = libc.CLONE_NEWNET | libc.CLONE_NEWIPC | libc.CLONE_NEWUTS | libc.CLONE_NEWNS
 PACKAGES = ("site-packages", "dist-packages")  # a data set with answers may be installed there
+STACK = 64 << 20
+"""Bytes: judges of contests give as much, and a recursion through C (`lru_cache`) needs it."""
 STILL = libc.MS_RDONLY | libc.MS_NOSUID | libc.MS_NODEV
 
 
@@ -142,6 +144,8 @@ def limit(cell: Cell) -> None:
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_MEMLOCK: 0,
         resource.RLIMIT_MSGQUEUE: 0,
+        resource.RLIMIT_SIGPENDING: 64,
+        resource.RLIMIT_STACK: min(STACK, cell.memory // 4),
     }
     for kind, value in wanted.items():
         _, hard = resource.getrlimit(kind)

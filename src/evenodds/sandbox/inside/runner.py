@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import atexit
+import fcntl
 import importlib.util
 import json
 import os
 import random
+import site
 import sys
 import threading
 import traceback
@@ -31,7 +33,7 @@ def _stream(fd: int, mode: str, errors: str) -> TextIO:
 def in_order(fds: list[int]) -> list[int]:
     """Move `fds[2:]` to 0, 1, 2, …, the first two behind them; close all else."""
     count = len(fds)
-    high = [os.dup2(fd, 64 + at) for at, fd in enumerate(fds)]  # out of each other's way
+    high = [fcntl.fcntl(fd, fcntl.F_DUPFD, count) for fd in fds]  # out of each other's way
     places = [count - 2, count - 1, *range(count - 2)]
     for fd, place in zip(high, places, strict=True):
         os.dup2(fd, place)
@@ -51,6 +53,8 @@ def write_files(fd: int) -> None:
 def run(seed: int) -> int:
     """Run the program as `__main__`; its exit code. What it left to do at its end is done."""
     streams()
+    site.setquit()  # exit() and quit(), which an interpreter started without site lacks
+    site.sethelper()
     random.seed(seed)
     sys.argv, sys.path[:0] = [PROGRAM], [os.getcwd()]
     code = _guarded()

@@ -114,6 +114,7 @@ def _child(fds: list[int], told: int, cell: jail.Cell, seed: int) -> None:
     code = 1
     try:
         job, told, *rest = runner.in_order([fds[0], told, *fds[1:]])
+        os.setsid()  # kill(0, …) goes to the process group, whose ids know no namespace
         signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             jail.shut(cell)
@@ -206,6 +207,10 @@ def main() -> None:
 def begin() -> int:
     """What every server does first; a descriptor of its parent."""
     parent = os.pidfd_open(os.getppid())
+    os.umask(0o022)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP, signal.SIGXCPU):
+        signal.signal(number, signal.SIG_DFL)  # ignored ones are inherited; children are waited for
     sys.path[:] = [path for path in sys.path if path]
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
         file.write("500")  # a program that eats the machine's memory goes first, not training

@@ -32,7 +32,9 @@ class Broken(BaseException):
 
 
 class SolutionError(Exception):
-    """What the solution raised, where it is no exception of Python's own."""
+    """What the solution raised, where it is no exception of Python's own. told: it, in words."""
+
+    told = ""
 
 
 class Link:
@@ -68,16 +70,17 @@ class Link:
             "named": packer.pack(named),
         }
         reply = self.ask(request)
-        if "raised" in reply:
-            raise as_exception(reply)
         try:
-            value = wire.unpack(reply["value"])
-            if value is None and self.in_place and "arguments" in reply:
+            failure = as_exception(reply) if "raised" in reply else None
+            value = None if failure else wire.unpack(reply["value"])
+            if not failure and value is None and self.in_place and "arguments" in reply:
                 update(list(arguments), wire.unpack(reply["arguments"]))
-            return value
         except Exception as error:
             self.broken = NO_DATA
             raise Broken(self.broken) from error
+        if failure:
+            raise failure
+        return value
 
 
 def as_exception(reply: dict[str, Any]) -> BaseException:
@@ -86,14 +89,18 @@ def as_exception(reply: dict[str, Any]) -> BaseException:
     A StopIteration would end a loop of the test, and `all(map(test, cases))` would be true.
     """
     text = str(reply.get("text"))[:300]
+    arguments = list(wire.unpack(reply.get("args", [text])))
     for name in reply["raised"] if isinstance(reply["raised"], list) else []:
         kind = getattr(builtins, name, None) if isinstance(name, str) else None
         if kind is Exception or not isinstance(kind, type):
             continue
         if issubclass(kind, Exception) and not issubclass(kind, KEPT_BACK):
-            with suppress(TypeError):  # a few want more than a text
-                return kind(text)
-    return SolutionError(text)
+            for given in (arguments, [text]):
+                with suppress(Exception):  # a few want more than a text
+                    return kind(*given)
+    error = SolutionError(*arguments)
+    error.told = text
+    return error
 
 
 def update(old: Any, new: Any) -> None:
@@ -244,15 +251,25 @@ def passed(test: Callable[[], None], link: Link) -> tuple[bool, str]:
         if link.broken:
             raise Broken(link.broken)
         test()
-    except AssertionError as error:
-        return False, f"AssertionError {error}".strip()[:200]
     except BaseException as error:
-        return False, f"{type(error).__name__}: {error}"[:200] if type(
-            error
-        ) is not Broken else str(error)
+        try:
+            return False, explained(error)[:200]
+        except Exception:  # it holds what the program sent, such as a number of a million digits
+            return False, type(error).__name__
+    if link.broken:  # a bare `except:` of the test caught it
+        return False, link.broken
     if link.calls == before:
         raise LookupError("a test passed that calls nothing of the program")
     return True, ""
+
+
+def explained(error: BaseException) -> str:
+    """An exception of a test in words, one line as the solution would have shown it."""
+    if isinstance(error, Broken | SolutionError):
+        return error.told if isinstance(error, SolutionError) else str(error)
+    if isinstance(error, AssertionError):
+        return f"AssertionError {error}".strip()
+    return f"{type(error).__name__}: {error}"
 
 
 def main() -> None:
@@ -274,6 +291,8 @@ def main() -> None:
                 tell(json.dumps({"end": True}))
                 return
             is_passed, note = passed(test, link)
+        except MemoryError:  # what the program sent may still fill it: no fault of the tests
+            return
         except Exception as error:
             tell(json.dumps({"gold": f"{type(error).__name__}: {error}"[:200]}))
             return

@@ -52,7 +52,15 @@ def answered(module: ModuleType, request: dict[str, Any]) -> dict[str, Any]:
         return reply
     except BaseException as error:  # whatever it raises is told
         names = [kind.__name__ for kind in type(error).__mro__]
-        return {"raised": names, "text": described(error)}
+        return {"raised": names, "text": described(error), **arguments_of(error)}
+
+
+def arguments_of(error: BaseException) -> dict[str, Any]:
+    """What it was raised with, so that a test may read its message; nothing where it is no data."""
+    try:
+        return {"args": wire.Packer().pack(list(error.args))}
+    except BaseException:
+        return {}
 
 
 def main() -> None:

@@ -70,6 +70,7 @@ KIND = Kind(
     "or test_list (MBPP)",
     judge=code,
     policy=DEFAULT,
+    gold_is="table",
     runs="worker",
     limits={"characters_of_a_gold": golds.LONGEST, "seconds": LONGEST},
     seconds=LONGEST + MARGIN,

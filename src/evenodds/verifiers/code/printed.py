@@ -83,4 +83,6 @@ def _same(word: str, right: str, tolerance: float) -> bool:
         mine, theirs = float(word), float(right)
     except ValueError:
         return False
-    return math.isfinite(mine) and abs(mine - theirs) <= tolerance * max(1.0, abs(theirs))
+    if not math.isfinite(mine) or not math.isfinite(theirs):
+        return False
+    return abs(mine - theirs) <= tolerance * max(1.0, abs(theirs))
