@@ -133,6 +133,8 @@ def test_contradictory_golds_are_refused_with_their_rows(tmp_path: Path) -> None
 def test_golds_that_agree_are_no_contradiction() -> None:
     rows = [("a", "0.5"), ("a", "1/2"), ("b", "3"), ("c", "4")]
     assert len(problems_task(rows).problems) == 3
+    roots = [("a", "\\sqrt{8}"), ("a", "2\\sqrt{2}"), ("b", "\\pi"), ("c", "\\sqrt{3}")]
+    assert len(problems_task(roots, "math").problems) == 3
     with pytest.raises(UsageError, match="different answers"):
         problems_task(rows, "text")
 

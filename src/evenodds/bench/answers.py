@@ -9,12 +9,11 @@ from typing import Any, cast
 
 from evenodds.domain import Message, Prompt, Stop
 from evenodds.errors import UsageError, nearest
+from evenodds.verifiers import KINDS
 
 ANSWERS = ("answer", "completion", "response")
 GOLDS = ("gold", "target", "reference", "solution")
 PROMPTS = ("prompt", "question", "problem")
-STRUCTURED = frozenset({"code", "json", "sql", "instructions", "expression", "lean", "composite"})
-"""Kinds whose gold is a JSON text, so that a list or an object in a row is one gold."""
 MOST_GOLDS = 64
 _STOPS = {str(stop): stop for stop in Stop}
 
@@ -82,7 +81,7 @@ def golds_of(row: Row, columns: Columns, kind: str | None) -> list[str]:
     kind: the verifier's; None for a person's own function, which gets a list as JSON text.
     """
     value = None if columns.gold is None else row.get(columns.gold)
-    if isinstance(value, list) and kind is not None and kind not in STRUCTURED:
+    if isinstance(value, list) and kind is not None and KINDS[kind].gold_is != "table":
         golds = [as_text(item) for item in cast(list[object], value)[:MOST_GOLDS]]
         return golds or [""]
     return [as_text(value)]

@@ -11,9 +11,6 @@ from evenodds.tasks.prompting import as_text
 from evenodds.tasks.values import short
 from evenodds.verifiers import RegisteredVerifier, Verifier
 
-ANSWERS = ("number", "text", "choice")
-"""Cheap kinds whose gold is an answer itself, so that they can say whether two golds agree."""
-
 Placed = tuple[str, Problem]
 """A problem with the place it was read from."""
 
@@ -63,10 +60,14 @@ def _agree(group: Sequence[Placed], verifier: Verifier) -> bool:
 
 
 def _same_gold(first: Problem, second: Problem, verifier: Verifier) -> bool:
-    """Whether two golds are one: the same text, or each right by the other."""
+    """Whether two golds are one: the same text, or each right by the other.
+
+    That is asked of cheap kinds only, whose gold is an answer itself.
+    """
     if first.answer == second.answer:
         return True
-    if not isinstance(verifier, RegisteredVerifier) or verifier.kind.name not in ANSWERS:
+    kind = verifier.kind if isinstance(verifier, RegisteredVerifier) else None
+    if kind is None or (kind.gold_is, kind.runs) != ("answer", "inline"):
         return False
     pairs = ((first, second), (second, first))
     return all(verifier(p, Completion(other.answer)).status is Status.RIGHT for p, other in pairs)

@@ -9,20 +9,17 @@ from typing import Any, cast
 
 from evenodds.domain import Problem
 from evenodds.tasks.countdown import find_expression
+from evenodds.verifiers import KINDS
 from evenodds.verifiers.expression import read_gold
 
 _NUMBER = re.compile(r"[0-9]{1,300}")
-
-
-NO_ANSWERS = frozenset({"regex", "instructions", "json", "lean", "composite", "code"})
-"""Kinds whose gold is a rule that answers have to keep: no right answer follows from it."""
 
 
 def right_answer(kind: str, gold: str) -> str | None:
     """A completion that is right by a gold of that kind; None where none follows from it."""
     if kind in FOLLOWS:
         return FOLLOWS[kind](gold)
-    return None if kind in NO_ANSWERS else gold
+    return None if kind in KINDS and KINDS[kind].gold_is != "answer" else gold
 
 
 def _expression(gold: str) -> str | None:
@@ -42,6 +39,7 @@ def _query(gold: str) -> str | None:
 
 
 FOLLOWS: dict[str, Callable[[str], str | None]] = {"expression": _expression, "sql": _query}
+"""Kinds whose gold is no answer itself, and yet says one."""
 
 
 def wrong_answers(kind: str, problem: Problem, right: str) -> tuple[str, ...]:

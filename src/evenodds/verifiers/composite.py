@@ -152,6 +152,7 @@ KIND = Kind(
     gold="what its parts read; a part may name a column of the row that holds its own",
     judge=composite,
     policy=DEFAULT,
+    gold_is="table",
     runs="worker",
     limits={"characters_read": reasoning.MAX_CHARACTERS},
 )

@@ -245,6 +245,7 @@ KIND = Kind(
     gold='JSON {"numbers": [1, 2, 3], "target": 9}, or columns of these names (also nums)',
     judge=expression,
     policy=DEFAULT,
+    gold_is="table",
     limits={
         "characters_read": reasoning.MAX_CHARACTERS,
         "characters_of_an_answer": MAX_CHARACTERS,

@@ -256,6 +256,7 @@ KIND = Kind(
     gold='JSON {"schema": …, "value": …}, one or both; by policy the value or schema itself',
     judge=json_answer,
     policy=DEFAULT,
+    gold_is="table",
     runs="worker",
     limits={
         "characters_read": reasoning.MAX_CHARACTERS,

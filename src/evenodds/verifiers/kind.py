@@ -10,6 +10,7 @@ from evenodds.domain import Completion, Problem, Verdict
 from evenodds.errors import UsageError, unknown
 
 Runs = Literal["inline", "worker"]
+GoldIs = Literal["answer", "rule", "table"]
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,9 @@ class Kind:
     """A way to judge that is registered by name. One file in this folder defines one.
 
     name: what a task or a command calls it by. summary: one line for `evenodds list verifiers`.
-    gold: what `Problem.answer` holds for it, in words.
+    gold: what `Problem.answer` holds for it, in words. gold_is: the same for programs: an `answer`
+    that is right as it stands, a `rule` that answers are held against, or a `table` in JSON, of
+    which a list or an object in a row of data is one.
     judge: (problem, completion, policy) -> verdict; it never raises, whatever the text.
     policy: the default policy table, a frozen dataclass whose docstring explains each field.
     runs: `inline` where the time is linear in the text and small, so that it may run in the
@@ -34,6 +37,7 @@ class Kind:
     gold: str
     judge: Callable[[Problem, Completion, Any], Verdict]
     policy: Any
+    gold_is: GoldIs = "answer"
     runs: Runs = "inline"
     limits: Mapping[str, object] = field(default_factory=dict[str, object], hash=False)
     seconds: float | None = None

@@ -124,6 +124,7 @@ KIND = Kind(
     gold="a pattern of Python's `re`",
     judge=regex,
     policy=DEFAULT,
+    gold_is="rule",
     runs="worker",
     limits={
         "characters_read": reasoning.MAX_CHARACTERS,

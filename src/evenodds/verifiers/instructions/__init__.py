@@ -101,6 +101,7 @@ KIND = Kind(
     '{"instruction_id_list": […], "kwargs": […]}',
     judge=instructions,
     policy=DEFAULT,
+    gold_is="table",
     limits={
         "characters_read": reasoning.MAX_CHARACTERS,
         "instructions": MAX_INSTRUCTIONS,

@@ -180,6 +180,7 @@ KIND = Kind(
     gold='JSON {"header": "import Mathlib …", "statement": "theorem name … :="}',
     judge=lean,
     policy=DEFAULT,
+    gold_is="table",
     runs="worker",
     limits={
         "characters_read": reasoning.MAX_CHARACTERS,

@@ -133,6 +133,7 @@ KIND = Kind(
     'for several; "db": file with the policy `databases`',
     judge=sql,
     policy=DEFAULT,
+    gold_is="table",
     runs="worker",
     limits={
         "characters_read": reasoning.MAX_CHARACTERS,
