@@ -110,8 +110,7 @@ def _said(outcome: Outcome) -> str:
     text = outcome.stdout.decode("utf-8", "replace").strip()
     if text == END and outcome.status == "done":
         return ""
-    last = outcome.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-    return " ".join(f"{outcome.status}: {text} {last}".split())[:200]
+    return " ".join(f"{outcome.status}: {text} {outcome.last_words}".split())[:200]
 
 
 def _network(sandbox: Sandbox) -> str:

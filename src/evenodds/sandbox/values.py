@@ -66,6 +66,11 @@ class Outcome:
     seconds: float = field(compare=False)
     cpu: float = field(default=0.0, compare=False)
 
+    @property
+    def last_words(self) -> str:
+        """The last line of stderr: of a traceback, the exception."""
+        return self.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+
 
 @dataclass(frozen=True)
 class Check:

@@ -12,11 +12,36 @@ import site
 import sys
 import threading
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from types import ModuleType
-from typing import TextIO, cast
+from typing import NoReturn, TextIO, cast
 
 PROGRAM = "main.py"
+
+
+STARTED = b"started"
+
+
+def live(fds: list[int], shut: Callable[[], None], seed: int) -> NoReturn:
+    """The whole life of a child: shut it in, say so, run its program, and end.
+
+    fds: the job, where to tell how it began, then the program's descriptors from 0 on.
+    """
+    code = 1
+    try:
+        job, told, *own = in_order(fds)
+        try:
+            shut()
+            write_files(job)
+        except BaseException as error:
+            os.write(told, f"{type(error).__name__}: {error}".encode()[:300])
+            os._exit(1)
+        os.write(told, STARTED)
+        os.closerange(len(own), 4096)
+        code = run(seed)
+    finally:
+        os._exit(code)
 
 
 def streams() -> None:

@@ -32,7 +32,6 @@ glob hashlib heapq html inspect io itertools json keyword linecache logging lzma
 numbers operator pathlib platform pprint queue random re runpy shutil signal statistics
 string struct subprocess sys tempfile textwrap threading time timeit traceback types
 typing unicodedata unittest uuid warnings weakref zlib zoneinfo"""
-STARTED = b"started"
 FIRST_UID = 2_000_000_000
 MARGIN = 0.002
 
@@ -93,7 +92,7 @@ def start(order: Order, fds: list[int], own: int, uid: int | None) -> Run:
     libc.unshare(libc.CLONE_NEWPID)
     pid = os.fork()
     if pid == 0:
-        _child(fds, told, cell, int(order["seed"]))
+        runner.live([fds[0], told, *fds[1:]], partial(_shut, cell), int(order["seed"]))
     libc.setns(own, libc.CLONE_NEWPID)
     os.close(told)
     return watched(order, pid, pid, news)
@@ -110,23 +109,10 @@ def watched(order: Order, pid: int, clock: int, news: int) -> Run:
     return Run(number, pid, clock, pidfd, news, order["seconds"], order["wall"])
 
 
-def _child(fds: list[int], told: int, cell: jail.Cell, seed: int) -> None:
-    code = 1
-    try:
-        job, told, *rest = runner.in_order([fds[0], told, *fds[1:]])
-        os.setsid()  # kill(0, …) goes to the process group, whose ids know no namespace
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        try:
-            jail.shut(cell)
-            runner.write_files(job)
-        except BaseException as error:
-            os.write(told, f"{type(error).__name__}: {error}".encode()[:300])
-            os._exit(1)
-        os.write(told, STARTED)
-        os.closerange(len(rest), 4096)
-        code = runner.run(seed)
-    finally:
-        os._exit(code)
+def _shut(cell: jail.Cell) -> None:
+    os.setsid()  # kill(0, …) goes to the process group, whose ids know no namespace
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    jail.shut(cell)
 
 
 def ended(run: Run) -> dict[str, object]:
@@ -135,11 +121,11 @@ def ended(run: Run) -> dict[str, object]:
     news = os.read(run.news, 400)
     for fd in (run.pidfd, run.news):
         os.close(fd)
-    failed = "" if news == STARTED else news.decode("utf-8", "replace") or "it did not start"
+    failed = "" if news == runner.STARTED else news.decode("utf-8", "replace") or "it did not start"
     return {
         "end": run.number,
         "why": run.why,
-        "failed": failed.removeprefix(STARTED.decode()),
+        "failed": failed.removeprefix(runner.STARTED.decode()),
         "exit": os.waitstatus_to_exitcode(status),
         "seconds": time.monotonic() - run.started,
         "cpu": used.ru_utime + used.ru_stime,

@@ -102,19 +102,10 @@ def main() -> None:
 def alone() -> None:
     """In the bubblewrap: put up the other walls and run the program."""
     settings = json.loads(sys.argv[6])
-    seed, told = int(settings.pop("seed")), -1
-    code = 1
-    try:
-        job, told, *rest = runner.in_order([int(word) for word in sys.argv[7:]])
-        sys.path[:] = [path for path in sys.path if path]
-        try:
-            jail.confine(jail.Cell(**settings), [*jail.library(), *LOADED, HERE])
-            runner.write_files(job)
-        except BaseException as error:
-            os.write(told, f"{type(error).__name__}: {error}".encode()[:300])
-            os._exit(1)
-        os.write(told, server.STARTED)
-        os.closerange(len(rest), 4096)
-        code = runner.run(seed)
-    finally:
-        os._exit(code)
+    seed = int(settings.pop("seed"))
+    sys.path[:] = [path for path in sys.path if path]
+
+    def shut() -> None:
+        jail.confine(jail.Cell(**settings), [*jail.library(), *LOADED, HERE])
+
+    runner.live([int(word) for word in sys.argv[7:]], shut, seed)

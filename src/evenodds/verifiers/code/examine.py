@@ -17,6 +17,7 @@ EXAMINER, SOLVER = (
 )
 MIB = 1 << 20
 NO_PYTHON = ("SyntaxError", "IndentationError", "TabError")
+STOPPED: Mapping[str, str] = {"timeout": "ran out of time", "output": "printed without end"}
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def _files(tests: Calls | Check | Asserts, policy: Policy) -> tuple[dict[str, An
 def _result(trusted: Outcome, untrusted: Outcome, count: int) -> Result:
     for outcome in (trusted, untrusted):
         if outcome.status == "error":
-            return Result(0, count, failed=outcome.stderr.decode("utf-8", "replace")[:200])
+            return Result(0, count, failed=outcome.last_words[:200])
     lines = [_line(line) for line in trusted.stdout.splitlines()]
     gold = next((line["gold"] for line in lines if "gold" in line), None)
     if gold is not None:
@@ -105,9 +106,8 @@ def _line(line: bytes) -> Mapping[str, Any]:
 def _cause(trusted: Outcome, untrusted: Outcome) -> str:
     """What the sandbox had to stop, in words; empty where it stopped nothing."""
     for outcome, who in ((untrusted, "the program"), (trusted, "the tests of it")):
-        words = {"timeout": "ran out of time", "output": "printed without end"}
-        if outcome.status in words:
-            return f"{who} {words[outcome.status]}"
+        if outcome.status in STOPPED:
+            return f"{who} {STOPPED[outcome.status]}"
     if untrusted.status == "killed" and untrusted.exit_code not in (-9, 0):
         return f"the program was killed by signal {-untrusted.exit_code}"
     return ""

@@ -7,7 +7,7 @@ import time
 from dataclasses import replace
 
 from evenodds.sandbox import Outcome, Sandbox
-from evenodds.verifiers.code.examine import NO_PYTHON, Result, limits_of
+from evenodds.verifiers.code.examine import NO_PYTHON, STOPPED, Result, limits_of
 from evenodds.verifiers.code.gold import Pairs
 from evenodds.verifiers.code.policy import Policy, spread
 
@@ -26,10 +26,11 @@ def run_pairs(sandbox: Sandbox, program: str, tests: Pairs, policy: Policy) -> R
         limits = replace(limits, output=max(limits.output, 8 * len(expected)))
         outcome = sandbox.run(program, stdin=_encoded(given), limits=limits)
         if outcome.status == "error":
-            return Result(0, len(pairs), failed=outcome.stderr.decode("utf-8", "replace")[:200])
+            return Result(0, len(pairs), failed=outcome.last_words[:200])
         why = failure(outcome, expected, policy.tolerance)
         if why:
-            note, is_no_program = note or why, is_no_program or _is_syntax(outcome)
+            note = note or why
+            is_no_program = is_no_program or outcome.last_words.startswith(NO_PYTHON)
             if not policy.partial or is_no_program:
                 break
         passed += not why
@@ -43,16 +44,10 @@ def _encoded(text: str) -> bytes:
 def failure(outcome: Outcome, expected: str, tolerance: float) -> str:
     """Why a test is not passed; empty where it is."""
     if outcome.status != "done":
-        last = outcome.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        words = {"timeout": "ran out of time", "output": "printed without end"}
-        return f"the program {words.get(outcome.status, outcome.status)} {last}".strip()[:200]
+        how = STOPPED.get(outcome.status, outcome.status)
+        return f"the program {how} {outcome.last_words}".strip()[:200]
     printed = outcome.stdout.decode("utf-8", "replace")
     return "" if matches(printed, expected, tolerance) else "another output than expected"
-
-
-def _is_syntax(outcome: Outcome) -> bool:
-    last = outcome.stderr.rstrip().rpartition(b"\n")[2]
-    return last.decode("utf-8", "replace").startswith(NO_PYTHON)
 
 
 def matches(printed: str, expected: str, tolerance: float) -> bool:
