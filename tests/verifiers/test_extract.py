@@ -7,7 +7,17 @@ from collections.abc import Callable
 
 import pytest
 
-from evenodds.verifiers.extract import Mark, boxes, hashes, joined, last_number, phrases, tags
+from evenodds.verifiers.extract import (
+    MOST,
+    Mark,
+    boxes,
+    hashes,
+    joined,
+    last_number,
+    phrases,
+    stated,
+    tags,
+)
 
 
 @pytest.mark.parametrize(
@@ -31,6 +41,22 @@ def test_what_is_found(extract: Callable[[str], list[Mark]], text: str, found: l
 def test_marks_parted_by_connectors_are_one_answer() -> None:
     text = "\\boxed{1}, so \\boxed{2} and \\boxed{3}"
     assert [mark.text for mark in joined(text, boxes(text))] == ["2", "3"]
+    many = boxes("\\boxed{1}, " * 9_000)
+    assert len(joined("\\boxed{1}, " * 9_000, many)) == MOST
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer"),
+    [
+        (" 42 ", "42"),
+        ("6 * 7 = 42\n#### 42", "42"),
+        ("#### a heading\n#### 42", "#### a heading\n#### 42"),
+        ("so \\boxed{1}, then \\boxed{ 42 }.", "42"),
+        ("\\boxed{4", "\\boxed{4"),
+    ],
+)
+def test_what_a_worked_gold_states(gold: str, answer: str) -> None:
+    assert stated(gold) == answer
 
 
 @pytest.mark.parametrize("extract", [boxes, tags, hashes, phrases, last_number])

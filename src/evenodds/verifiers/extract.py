@@ -84,6 +84,18 @@ def _closing_braces(text: str) -> dict[int, int]:
     return closing
 
 
+def stated(gold: str) -> str:
+    """The answer of a gold that is a worked solution: what its last closed box holds, or what
+    follows its only `####`; else all of it.
+    """
+    gold = gold.strip()
+    marks = boxes(gold)
+    if marks and marks[-1].is_closed:
+        return marks[-1].text.strip()
+    head, separator, answer = gold.rpartition("####")
+    return answer.strip() if separator and "####" not in head else gold
+
+
 def tags(text: str) -> list[Mark]:
     """Every `<answer>…</answer>`, in order; the last may lack its end, where a stop string cut."""
     if "<" not in text:

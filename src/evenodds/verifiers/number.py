@@ -10,7 +10,7 @@ from evenodds.domain import Completion, Problem, Status, Stop, Verdict
 from evenodds.verifiers import canonical, grammar, reasoning
 from evenodds.verifiers.canonical import DEFAULT, Policy, clean, plain_text, read, same
 from evenodds.verifiers.context import objection
-from evenodds.verifiers.extract import POLICIES, Mark, boxes, joined
+from evenodds.verifiers.extract import POLICIES, Mark, joined, stated
 from evenodds.verifiers.grammar import Refused, Value
 from evenodds.verifiers.kind import Kind
 from evenodds.verifiers.verdicts import final_text, gold_unreadable, paid, unpaid
@@ -78,14 +78,7 @@ def _unpaid(completion: Completion, status: Status, found: Found, note: str) -> 
 @lru_cache(maxsize=4096)
 def read_gold(text: str, policy: Policy = DEFAULT) -> Value | Refused:
     """The gold as a number. Gold is trusted, so sums and products in it are worked out."""
-    text = text.strip()
-    marks = boxes(text)
-    if marks and marks[-1].is_closed:
-        text = marks[-1].text
-    head, separator, reduced = text.rpartition("####")
-    if separator and head.count("####") == 0:
-        text = reduced.strip()
-    return read(text, replace(policy, arithmetic=True))
+    return read(stated(text), replace(policy, arithmetic=True))
 
 
 def find(text: str, policy: Policy = DEFAULT) -> Found | None:
