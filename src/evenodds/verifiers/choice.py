@@ -10,10 +10,10 @@ from typing import Literal, cast
 
 from evenodds.domain import Completion, Problem, Prompt, Status, Stop, Verdict
 from evenodds.verifiers import reasoning
-from evenodds.verifiers.context import reordered
 from evenodds.verifiers.extract import Mark
 from evenodds.verifiers.kind import Kind
 from evenodds.verifiers.letters import LETTERS, MAX_CHARACTERS, Reading, plain_letters, read_choice
+from evenodds.verifiers.objection import Objection, reordered
 from evenodds.verifiers.qualified import qualification
 from evenodds.verifiers.verdicts import (
     Place,
@@ -105,18 +105,15 @@ def _of_words(text: str, options: Mapping[str, str]) -> Reading:
         return Reading(None, turned.note, turned.status)
     reading = read_choice(text, options)
     found = None if reading.letter is None else _taken_back(text, reading.letter)
-    return reading if found is None else Reading(None, *found)
+    return reading if found is None else Reading(None, found.note, found.status)
 
 
-def _taken_back(text: str, letter: str) -> tuple[str, Status] | None:
+def _taken_back(text: str, letter: str) -> Objection | None:
     """What the words behind the last mention of a letter make of it, as in `C (wrong)`."""
     text = text[-LAST:]
     places = [*re.finditer(rf"(?<![A-Za-z0-9]){letter}(?![A-Za-z0-9'’])", text)]
     after = text[places[-1].end() :] if places else ""
-    found = qualification("", after, is_boxed=True)
-    if found is None:
-        return None
-    return found[0], Status.SEVERAL_ANSWERS if found[1] else Status.WRONG
+    return qualification("", after, is_boxed=True)
 
 
 def _offers_another(text: str, mark: Mark, letter: str) -> bool:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
-from evenodds.domain import Status
 from evenodds.verifiers.extract import Mark
+from evenodds.verifiers.objection import Objection, reordered
 from evenodds.verifiers.qualified import qualification
 
 _NOT = re.compile(
@@ -47,25 +46,7 @@ _RETRACTED = re.compile(
 )
 # `x > 42` is no answer of 42; `<b>42` and `=> 42` are
 _RELATED = re.compile(r"(?<!<)(?<!</)\b[a-zA-Z0-9]{1,3}[\s$)}]{0,3}(?:[<>]=?|[≤≥≠])[\s$({]{0,3}\Z")
-DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _BINARY = re.compile(r"\s{0,2}[-+*/^_]")
-
-
-class Objection(NamedTuple):
-    """Why an answer does not stand, and whether for being one of several."""
-
-    note: str
-    is_several: bool = False
-
-    @property
-    def status(self) -> Status:
-        return Status.SEVERAL_ANSWERS if self.is_several else Status.WRONG
-
-
-def reordered(text: str) -> Objection | None:
-    """The objection to marks of direction, for a reader sees other digits than stand there."""
-    found = DIRECTION.search(text)
-    return Objection("direction marks reorder its characters") if found else None
 
 
 def objection(text: str, mark: Mark) -> Objection | None:
@@ -83,7 +64,7 @@ def objection(text: str, mark: Mark) -> Objection | None:
         return Objection("the answer is taken back by what follows")
     qualified = qualification(before + lead, after, mark.how == "box")
     if qualified is not None:
-        return Objection(*qualified)
+        return qualified
     if _OR_PERHAPS.search(before):
         return Objection("it is offered beside another answer", is_several=True)
     if mark.how == "last number":

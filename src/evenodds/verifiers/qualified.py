@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from evenodds.verifiers.objection import Objection
+
 _OPENING = r"(?:[\s$*(:=]|\\[(\[]|\\text\{|\b(?:a|an|the|to|be|it|is|exactly)\b){0,8}\Z"
 
 # in a sentence about the answer these relate it to a value; elsewhere they may belong to a story
@@ -43,20 +45,20 @@ _ALSO = re.compile(
 )
 
 
-def qualification(before: str, after: str, is_boxed: bool) -> tuple[str, bool] | None:
+def qualification(before: str, after: str, is_boxed: bool) -> Objection | None:
     """What words around a value make of it, and whether they offer another; None if they do not.
 
     before: what precedes it, with the words that lead to it. after: what follows. A box may be
     related to what precedes it: in `n is at least \\boxed{5}` the answer is 5.
     """
     if not is_boxed and (_RELATED.search(before) or _EXCEPTED.search(before)):
-        return "words before it make another value of it", False
+        return Objection("words before it make another value of it")
     if _DOUBTED.search(before):
-        return "words before it doubt it", False
+        return Objection("words before it doubt it")
     if _SIGN_BEFORE.search(before) or (_STRUCK.search(before) and after[:2] == "~~"):
-        return "it is struck out or negated", False
+        return Objection("it is struck out or negated")
     if _CALLED_WRONG.match(after):
-        return "the answer is called wrong by what follows", False
+        return Objection("the answer is called wrong by what follows")
     if _OTHERWISE.match(after) or _ALSO.match(after):
-        return "another answer is offered with it", True
+        return Objection("another answer is offered with it", is_several=True)
     return None

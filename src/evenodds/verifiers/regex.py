@@ -10,9 +10,10 @@ from typing import Literal
 
 from evenodds.domain import Completion, Problem, Status, Verdict
 from evenodds.verifiers import reasoning
-from evenodds.verifiers.context import Objection, objection
+from evenodds.verifiers.context import objection
 from evenodds.verifiers.extract import Mark
 from evenodds.verifiers.kind import Kind
+from evenodds.verifiers.objection import Objection
 from evenodds.verifiers.text import unwrapped
 from evenodds.verifiers.verdicts import (
     Place,

@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 from evenodds.domain import Completion, Status, Stop, Verdict
-from evenodds.verifiers.context import Objection, objection, reordered
+from evenodds.verifiers.context import objection
 from evenodds.verifiers.extract import LONGEST_BOX, Mark, boxes, hashes, joined, tags
+from evenodds.verifiers.objection import Objection, reordered
 from evenodds.verifiers.reasoning import final_part
 
 Place = Literal["box", "answer tags", "####", "answer line", "last line", "whole text"]

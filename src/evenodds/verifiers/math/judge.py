@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from evenodds.domain import Completion, Problem, Status, Stop, Verdict
-from evenodds.verifiers.context import Objection, objection, reordered
+from evenodds.verifiers.context import objection
 from evenodds.verifiers.extract import Mark
 from evenodds.verifiers.letters import read_choice
 from evenodds.verifiers.math import choice, compare, echo
@@ -20,6 +20,7 @@ from evenodds.verifiers.math.find import (
     phrase_marks,
 )
 from evenodds.verifiers.math.policy import DEFAULT, Policy
+from evenodds.verifiers.objection import Objection, reordered
 from evenodds.verifiers.verdicts import final_text, gold_unreadable, paid, unpaid
 
 _OPEN_ENDED = frozenset(["last number", "last formula", "whole text", "last line", "formula"])
