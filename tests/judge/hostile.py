@@ -8,6 +8,7 @@ import re
 import signal
 import sys
 import time
+from contextlib import suppress
 
 from evenodds.domain import Problem, Status, Verdict
 
@@ -37,6 +38,15 @@ def speak() -> None:
     print("hello" * 10_000)
 
 
+def speak_frames() -> None:
+    """Verdicts of its own making on every pipe: none, two, of odd types, and a greeting."""
+    twice = b'[[1.0,"right",null,"",{},0],[1.0,"right",null,"",{},0]]'
+    for body in (b"[]", b"[[1,2,3,4,5,6]]", twice, b'{"ready":1}', b"7"):
+        for descriptor in range(3, 64):
+            with suppress(OSError):
+                os.write(descriptor, len(body).to_bytes(8, "big") + body)
+
+
 def recurse() -> None:
     def deeper(depth: int) -> int:
         return deeper(depth + 1)
@@ -56,6 +66,7 @@ DEEDS = {
     "memory": lambda: bytearray(2**33),
     "memory piece by piece": lambda: [bytearray(2**24) for _ in range(2**9)],
     "speak": speak,
+    "speak frames": speak_frames,
     "close": lambda: os.closerange(3, 256),
     "close all": lambda: os.closerange(0, 256),
     "fork and return": fork_and_return,

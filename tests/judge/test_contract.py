@@ -122,6 +122,10 @@ def test_columns_cross_over_with_their_types(tmp_path: Path) -> None:
     pair = Problem("k", "p", "a", "t", columns=columns), Completion("a")
     (verdict,) = judge_rows(find_verifier(f"{tmp_path / 'mine.py'}:judge"), [pair], OPTIONS)
     assert verdict.note == repr(columns)
+    marked = {"row": [{"\0type": "date", "text": "no"}, {"\0type": "x"}, {"\0type": [], "text": 1}]}
+    looks_so = Problem("k", "p", "a", "t", columns=marked), Completion("a")
+    (verdict,) = judge_rows(find_verifier(f"{tmp_path / 'mine.py'}:judge"), [looks_so], OPTIONS)
+    assert verdict.note == repr(marked)
     odd = Problem("k", "p", "a", "t", columns={"values": np.arange(2), "object": Path("x")})
     circle: list[object] = []
     circle.append(circle)

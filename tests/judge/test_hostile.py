@@ -87,6 +87,14 @@ def test_a_deed_costs_its_own_answer_only(
     assert said.out == "" and "Traceback" not in said.err
 
 
+def test_verdicts_that_nobody_asked_for_put_none_out_of_step() -> None:
+    """By exec only: a fork has the pipes of whoever runs these tests."""
+    with judge_of("exec", ROOMY) as judge:
+        verdicts = judged(judge, ["42", "speak frames", "41", "42"])
+    error, right, wrong = Status.ERROR, Status.RIGHT, Status.WRONG
+    assert [verdict.status for verdict in verdicts] == [right, error, wrong, right]
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_a_worker_may_kill_its_parent(way: str) -> None:
     """Which is the template, not the judge: another one is made."""

@@ -250,6 +250,10 @@ def test_one_answer_never_takes_longer_than_its_total() -> None:
     verdict = judged(gold, sleepy, total_seconds=0.7, partial=True)
     assert 0 < verdict.score < 0.3
     assert "ran out of time" in verdict.note
+    gold = {"inputs": ["1", "2", "1", "1"], "outputs": ["1"] * 4}
+    hangs = fenced("if input() == '2':\n    while True: pass\nprint(1)")
+    verdict = judged(gold, hangs, seconds=0.3, partial=True)  # not asked again after a time-out
+    assert (verdict.score, verdict.status) == (0.25, Status.WRONG)
 
 
 @needs_sandbox

@@ -66,9 +66,12 @@ def _marked(value: Any) -> object:
 
 
 def _unmarked(found: dict[str, Any]) -> object:
-    if MARK not in found:
+    if found.keys() != {MARK, "text"}:
         return found
-    return READERS[found[MARK]](found["text"])
+    try:
+        return READERS[found[MARK]](found["text"])
+    except (ArithmeticError, LookupError, TypeError, ValueError):  # a row of data that looks so
+        return found
 
 
 def unframed(pending: bytearray) -> Iterator[Any]:

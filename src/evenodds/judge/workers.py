@@ -218,10 +218,11 @@ def _read(turn: Round, crew: Crew, worker: Worker) -> None:
         _lost(turn, crew, worker)
         return
     for message in messages:
-        if isinstance(message, dict):
+        if not worker.is_ready and isinstance(message, dict):
             _greeted(crew, worker, message)
-        else:
-            _replied(turn, worker, message)
+        elif not _replied(turn, worker, message):
+            _lost(turn, crew, worker)
+            return
 
 
 def _greeted(crew: Crew, worker: Worker, message: dict[str, Any]) -> None:
@@ -233,13 +234,24 @@ def _greeted(crew: Crew, worker: Worker, message: dict[str, Any]) -> None:
         crew.dismiss(worker)
 
 
-def _replied(turn: Round, worker: Worker, message: list[Any]) -> None:
-    verdicts = [frames.verdict_from_json(found) for found in message]
-    turn.patience.pace.note(sum(verdict.seconds for verdict in verdicts), worker.is_fresh)
+def _replied(turn: Round, worker: Worker, message: Any) -> bool:
+    """Take the verdicts of the call at work. False for what nobody asked for or is none.
+
+    A verifier can write into the pipes of its own process; no verdict may get out of step by it.
+    """
+    try:
+        verdicts = [frames.verdict_from_json(found) for found in message]
+        seconds = sum(verdict.seconds for verdict in verdicts)
+        if len(verdicts) != len(turn.calls[worker.held[0]].completions):
+            return False
+    except (TypeError, ValueError, IndexError):
+        return False
+    turn.patience.pace.note(seconds, worker.is_fresh)
     turn.settle(worker.held.popleft(), verdicts)
     worker.is_fresh = False
     if worker.held:
         _begin(turn, worker)
+    return True
 
 
 def _lost(turn: Round, crew: Crew, worker: Worker) -> None:

@@ -31,8 +31,8 @@ def run_pairs(sandbox: Sandbox, program: str, tests: Pairs, policy: Policy) -> R
         if why:
             note = note or why
             is_no_program = is_no_program or outcome.last_words.startswith(NO_PYTHON)
-            if not policy.partial or is_no_program:
-                break
+            if not policy.partial or is_no_program or outcome.status == "timeout":
+                break  # functions are not asked again after a time-out either
         passed += not why
     return Result(passed, len(pairs), note, is_no_program=is_no_program)
 
