@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeVar
 
 import numpy as np
 
 from evenodds.domain import Problem, Prompt
+from evenodds.tasks.generated import drawn_split, level_count, worked_examples
 from evenodds.tasks.operations import MULTIPLICATION, Level, Operation, Question
 from evenodds.tasks.prompting import example_lines, stop_strings, user_message
 from evenodds.tasks.task import TaskOptions
 from evenodds.verifiers import Verifier, find_verifier
-
-T = TypeVar("T")
 
 EXAMPLE_LEVELS = 3
 """Worked examples are spread over this many of the lowest levels."""
@@ -52,7 +49,7 @@ class Arithmetic:
     def generate(self, level: int, rng: np.random.Generator) -> Problem:
         while True:
             question = self.operation.draw(self.operation.levels[level], rng)
-            if question.key not in self.held_out_keys and question.key not in self._example_keys:
+            if question.key not in self.held_out_keys and question.key not in self._examples:
                 return self._problem(question, level)
 
     def held_out(self, level: int) -> tuple[Problem, ...]:
@@ -75,18 +72,10 @@ class Arithmetic:
 
     def _count(self, level: int) -> dict[str, object]:
         questions, total = self._held[level]
-        held, is_counted = len(questions), self.operation.levels[level].total is not None
-        count: dict[str, object] = {
-            "level": self.levels[level],
-            "training": total - held,
-            "held_out": held,
-        }
-        if not is_counted:
-            count["training_is"] = "at least this many: no more were drawn and counted"
-        if held < self.options.held_out:
-            of = f"{total} pairs" if is_counted else f"{total} problems drawn"
-            count["note"] = f"too few: {of} in all, of which at most a quarter is held out"
-        return count
+        is_counted = self.operation.levels[level].total is not None
+        what = "pairs" if is_counted else "problems"
+        label, held = self.levels[level], len(questions)
+        return level_count(label, held, total, self.options, what, is_counted)
 
     @cached_property
     def held_out_keys(self) -> frozenset[str]:
@@ -100,22 +89,15 @@ class Arithmetic:
         )
 
     @cached_property
-    def _examples(self) -> tuple[Question, ...]:
-        """The worked examples: never held out, and never asked in training."""
-        if self.options.style != "few_shot":
-            return ()
-        rng = np.random.default_rng([self.options.seed, zlib.crc32(b"examples")])
-        chosen: dict[str, Question] = {}
-        while len(chosen) < self.options.shots:
-            level = len(chosen) % min(EXAMPLE_LEVELS, len(self.levels))
-            question = self.operation.draw(self.operation.levels[level], rng)
-            if question.key not in self.held_out_keys:
-                chosen[question.key] = question
-        return tuple(chosen.values())
-
-    @cached_property
-    def _example_keys(self) -> frozenset[str]:
-        return frozenset(question.key for question in self._examples)
+    def _examples(self) -> dict[str, Question]:
+        levels = self.operation.levels[:EXAMPLE_LEVELS]
+        return worked_examples(
+            lambda level, rng: self.operation.draw(levels[level], rng),
+            lambda question: question.key,
+            self.held_out_keys,
+            len(levels),
+            self.options,
+        )
 
     @cached_property
     def _verifier(self) -> Verifier:
@@ -123,7 +105,9 @@ class Arithmetic:
 
     @cached_property
     def _preamble(self) -> str:
-        return example_lines([(f"{shown.text} =", shown.answer) for shown in self._examples])
+        return example_lines(
+            [(f"{shown.text} =", shown.answer) for shown in self._examples.values()]
+        )
 
     def _prompt(self, question: Question) -> Prompt:
         if self.options.style == "bare":
@@ -160,23 +144,6 @@ def split_level(
             chosen.setdefault(question.key, question)
         return tuple(chosen.values()), level.total
     return drawn_split(lambda: operation.draw(level, rng), lambda q: q.key, options.held_out)
-
-
-def drawn_split(
-    draw: Callable[[], T], key: Callable[[T], str], held_out: int
-) -> tuple[tuple[T, ...], int]:
-    """What is held out of something that nobody has counted, and how many were counted.
-
-    So many are drawn that a quarter of those that were seen is enough, or as many as are likely to
-    show nearly all of a small set.
-    """
-    seen: dict[str, T] = {}
-    for _ in range(8 * held_out):
-        one = draw()
-        seen.setdefault(key(one), one)
-        if len(seen) == 4 * held_out:
-            break
-    return tuple(seen.values())[: len(seen) // 4], len(seen)
 
 
 def bundled_model_note(operation: Operation, options: TaskOptions) -> str:

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from evenodds.domain import Problem, Prompt
-from evenodds.tasks.arithmetic import drawn_split
+from evenodds.tasks.generated import drawn_split, level_count, worked_examples
 from evenodds.tasks.prompting import example_lines, stop_strings, user_message
 from evenodds.tasks.task import TaskOptions
 from evenodds.verifiers import Verifier, find_verifier
@@ -104,16 +104,8 @@ class Countdown:
         }
 
     def _count(self, level: int) -> dict[str, object]:
-        held, total = len(self._held[level][0]), self._held[level][1]
-        count: dict[str, object] = {
-            "level": self.levels[level],
-            "training": total - held,
-            "held_out": held,
-            "training_is": "at least this many: no more were drawn and counted",
-        }
-        if held < self.options.held_out:
-            count["note"] = f"too few: {total} puzzles drawn, of which a quarter is held out"
-        return count
+        held, total = self._held[level]
+        return level_count(self.levels[level], len(held), total, self.options, "puzzles")
 
     @cached_property
     def held_out_keys(self) -> frozenset[str]:
@@ -129,16 +121,13 @@ class Countdown:
 
     @cached_property
     def _examples(self) -> dict[str, Puzzle]:
-        """The worked examples by key: never held out, and never asked in training."""
-        if self.options.style != "few_shot":
-            return {}
-        rng = np.random.default_rng([self.options.seed, zlib.crc32(b"examples")])
-        chosen: dict[str, Puzzle] = {}
-        while len(chosen) < self.options.shots:
-            puzzle = draw(RUNGS[len(chosen) % EXAMPLE_LEVELS], rng)
-            if puzzle.key not in self.held_out_keys:
-                chosen[puzzle.key] = puzzle
-        return chosen
+        return worked_examples(
+            lambda level, rng: draw(RUNGS[level], rng),
+            lambda puzzle: puzzle.key,
+            self.held_out_keys,
+            EXAMPLE_LEVELS,
+            self.options,
+        )
 
     @cached_property
     def _verifier(self) -> Verifier:

@@ -16,7 +16,7 @@ from evenodds.errors import UsageError
 from evenodds.tasks.choose import fitting
 from evenodds.tasks.clean import Placed, cleaned
 from evenodds.tasks.presets import PLAIN, Preset
-from evenodds.tasks.prompting import as_text, example_lines, user_message
+from evenodds.tasks.prompting import as_text, example_lines, question_line, user_message
 from evenodds.tasks.split import Sides, given_sides, split
 from evenodds.tasks.task import TaskOptions
 from evenodds.tasks.values import MAX_CHARACTERS, fields_of, objection, short
@@ -132,20 +132,19 @@ class DataTask:
 
     @cached_property
     def _preamble(self) -> str:
-        rows = [(_question(problem.prompt), self.solve(problem)) for problem in self._examples]
+        rows = [
+            (question_line(as_text(problem.prompt)), self.solve(problem))
+            for problem in self._examples
+        ]
         return example_lines(rows, separator="\n\n")
 
     def _styled(self, problem: Problem) -> Problem:
         prompt = problem.prompt
         if self.options.style == "few_shot":
-            prompt = self._preamble + _question(prompt)
+            prompt = self._preamble + question_line(as_text(prompt))
         elif self.options.style == "chat" and isinstance(prompt, str):
             prompt = user_message(self.preset.chat(prompt))
         return replace(problem, prompt=prompt)
-
-
-def _question(prompt: Prompt) -> str:
-    return f"Question: {as_text(prompt)}\nAnswer:"
 
 
 Judge = str | Verifier | OwnFunction

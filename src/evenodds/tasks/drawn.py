@@ -12,8 +12,8 @@ from typing import cast
 import numpy as np
 
 from evenodds.domain import Problem, Prompt
-from evenodds.tasks.arithmetic import drawn_split
-from evenodds.tasks.prompting import example_lines, user_message
+from evenodds.tasks.generated import drawn_split, level_count, worked_examples
+from evenodds.tasks.prompting import example_lines, question_line, user_message
 from evenodds.tasks.task import TaskOptions
 from evenodds.verifiers import Verifier, find_verifier
 
@@ -93,16 +93,8 @@ class DrawnTask:
         }
 
     def _count(self, level: int) -> dict[str, object]:
-        held, total = len(self._held[level][0]), self._held[level][1]
-        count: dict[str, object] = {
-            "level": self.levels[level],
-            "training": total - held,
-            "held_out": held,
-            "training_is": "at least this many: no more were drawn and counted",
-        }
-        if held < self.options.held_out:
-            count["note"] = f"too few: {total} questions drawn, of which a quarter is held out"
-        return count
+        held, total = self._held[level]
+        return level_count(self.levels[level], len(held), total, self.options, "questions")
 
     @cached_property
     def _held(self) -> tuple[tuple[tuple[Drawn, ...], int], ...]:
@@ -118,16 +110,10 @@ class DrawnTask:
 
     @cached_property
     def _examples(self) -> dict[str, Drawn]:
-        """The worked examples by key: never held out, and never asked in training."""
-        if self.options.style != "few_shot":
-            return {}
-        rng = np.random.default_rng([self.options.seed, zlib.crc32(b"examples")])
-        chosen: dict[str, Drawn] = {}
-        while len(chosen) < self.options.shots:
-            drawn = self.draw(len(chosen) % min(EXAMPLE_LEVELS, len(self.levels)), rng)
-            if drawn.key not in self._held_keys:
-                chosen[drawn.key] = drawn
-        return chosen
+        levels = min(EXAMPLE_LEVELS, len(self.levels))
+        return worked_examples(
+            self.draw, lambda drawn: drawn.key, self._held_keys, levels, self.options
+        )
 
     @cached_property
     def _verifier(self) -> Verifier:
@@ -135,12 +121,12 @@ class DrawnTask:
 
     @cached_property
     def _preamble(self) -> str:
-        rows = [(_asked(one.question), one.solution) for one in self._examples.values()]
+        rows = [(question_line(one.question), one.solution) for one in self._examples.values()]
         return example_lines(rows, separator="\n\n")
 
     def _prompt(self, question: str) -> Prompt:
         if self.options.style == "few_shot":
-            return self._preamble + _asked(question)
+            return self._preamble + question_line(question)
         return user_message(question) if self.options.style == "chat" else question
 
     def _problem(self, drawn: Drawn, level: int) -> Problem:
@@ -156,7 +142,3 @@ def held_out_of(
     """The held-out problems of a level, and how many were drawn for them; drawn once a process."""
     rng = np.random.default_rng([*seed, level])
     return drawn_split(lambda: draw(level, rng), lambda one: one.key, most)
-
-
-def _asked(question: str) -> str:
-    return f"Question: {question}\nAnswer:"

@@ -22,6 +22,11 @@ def example_lines(examples: Sequence[tuple[str, str]], separator: str = "\n") ->
     return "".join(f"{question} {answer}{separator}" for question, answer in examples)
 
 
+def question_line(question: str) -> str:
+    """A question with the word behind which its answer is written, among worked examples."""
+    return f"Question: {question}\nAnswer:"
+
+
 def as_text(prompt: Prompt) -> str:
     """A prompt as one text; the messages of a conversation on lines of their own."""
     if isinstance(prompt, str):

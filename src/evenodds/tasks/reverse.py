@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from evenodds.domain import Problem, Prompt
+from evenodds.tasks.generated import level_count, worked_examples
 from evenodds.tasks.prompting import example_lines, stop_strings, user_message
 from evenodds.tasks.task import TaskOptions
 from evenodds.verifiers import Verifier, find_verifier
@@ -70,14 +71,7 @@ class Reverse:
 
     def _count(self, level: int) -> dict[str, object]:
         held, total = len(self._held[level]), len(ALPHABET) ** LENGTHS[level]
-        count: dict[str, object] = {
-            "level": self.levels[level],
-            "training": total - held,
-            "held_out": held,
-        }
-        if held < self.options.held_out:
-            count["note"] = f"too few: {total} words in all, of which at most a quarter is held out"
-        return count
+        return level_count(self.levels[level], held, total, self.options, "words", is_counted=True)
 
     @cached_property
     def held_out_words(self) -> frozenset[str]:
@@ -88,17 +82,14 @@ class Reverse:
         return tuple(split_length(length, self.options) for length in LENGTHS)
 
     @cached_property
-    def _examples(self) -> tuple[str, ...]:
-        """The words of the worked examples: never held out, and never asked in training."""
-        if self.options.style != "few_shot":
-            return ()
-        rng = np.random.default_rng([self.options.seed, zlib.crc32(b"examples")])
-        chosen: dict[str, None] = {}
-        while len(chosen) < self.options.shots:
-            word = draw(LENGTHS[len(chosen) % EXAMPLE_LEVELS], rng)
-            if word not in self.held_out_words:
-                chosen[word] = None
-        return tuple(chosen)
+    def _examples(self) -> dict[str, str]:
+        return worked_examples(
+            lambda level, rng: draw(LENGTHS[level], rng),
+            str,
+            self.held_out_words,
+            EXAMPLE_LEVELS,
+            self.options,
+        )
 
     @cached_property
     def _verifier(self) -> Verifier:

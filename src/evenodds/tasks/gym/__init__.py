@@ -16,7 +16,7 @@ from evenodds.errors import RunError, UsageError, unknown
 from evenodds.tasks.gym import scorer
 from evenodds.tasks.gym.generator import SIZE, Entry, configurations, entry, library
 from evenodds.tasks.gym.table import POLICIES, REFUSED, VERIFIERS, VERSION
-from evenodds.tasks.prompting import example_lines, user_message
+from evenodds.tasks.prompting import example_lines, question_line, user_message
 from evenodds.tasks.task import TaskOptions
 from evenodds.verifiers import Verifier, find_verifier
 
@@ -141,14 +141,16 @@ class Gym:
 
     @cached_property
     def _preamble(self) -> str:
-        rows = [(_asked(made), str(made["answer"])) for made in self._examples]
+        rows = [
+            (question_line(str(made["question"])), str(made["answer"])) for made in self._examples
+        ]
         return example_lines(rows, separator="\n\n")
 
     def _prompt(self, made: Entry) -> Prompt:
         if self.options.style == "bare":
             return str(made["question"])
         if self.options.style == "few_shot":
-            return self._preamble + _asked(made)
+            return self._preamble + question_line(str(made["question"]))
         return user_message(
             f"{made['question']}\n\nEnd your reply with the answer alone, as <answer>…</answer>."
         )
@@ -161,10 +163,6 @@ class Gym:
         gold = _puzzle(made) if VERIFIERS[self.task] == "expression" else right
         key = f"{self.name}/{_hash(made)}"
         return Problem(key, self._prompt(made), gold, self.name, level, columns)
-
-
-def _asked(made: Entry) -> str:
-    return f"Question: {made['question']}\nAnswer:"
 
 
 def _hash(made: Entry) -> str:
