@@ -177,7 +177,7 @@ def _orders(gold: Node, answer: Node, policy: Policy) -> str | None:
 
 def _is_positive_ratio(left: Node, right: Node) -> bool:
     mp = numeric.evaluator(30)
-    ratio = numeric.value(left, mp, 0) / numeric.value(right, mp, 0)
+    ratio = numeric.value(left, mp, numeric.ANY) / numeric.value(right, mp, numeric.ANY)
     return bool(mp.im(ratio) == 0 and mp.re(ratio) > 0)
 
 

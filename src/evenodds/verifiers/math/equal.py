@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from evenodds.verifiers.decimals import near, same_rational
-from evenodds.verifiers.math import numeric, units
+from evenodds.verifiers.math import numeric, sampled, units
 from evenodds.verifiers.math.exact import (
     UndefinedError,
     exact,
@@ -150,7 +148,7 @@ def _near(gold: Node, answer: Node, policy: Policy) -> str | None:
     decimal, other = (exact(gold), answer) if is_gold else (exact(answer), gold)
     if decimal is None or decimal.denominator == 1:
         return None
-    value = numeric.value(other, mp, 0)
+    value = numeric.value(other, mp, numeric.ANY)
     if mp.im(value) != 0:
         return None
     return near(decimal, mp.re(value), is_gold, policy.tolerance, policy.rounded_gold)
@@ -159,9 +157,6 @@ def _near(gold: Node, answer: Node, policy: Policy) -> str | None:
 def _numeric(gold: Node, answer: Node, has_names: bool) -> str | None:
     if has_names and (_calls(gold) | _calls(answer)) & _STEPS:
         raise NotMathError("it rounds a variable")
-    points = (0, 1, 2) if has_names else (0,)
-    if has_names and "abs" in kinds(gold) | kinds(answer):
-        points = (0, 1, -1, -2, -3)
     bases = (0, 10) if "log" in _calls(gold) | _calls(answer) else (0,)
     digits = _digits(gold, answer)
     # the gamma function takes long for so many
@@ -169,17 +164,20 @@ def _numeric(gold: Node, answer: Node, has_names: bool) -> str | None:
     confirming = 2 * digits if is_gamma else max(2 * digits, numeric.CONFIRMING)
     for base in bases:
         # what agrees is looked at again with digits enough for the smallest part of a sum
-        if all(_agree(gold, answer, n, points, base) for n in (digits, confirming)):
-            return f"equal to {confirming - numeric.SPARE} digits at random points"
+        if has_names:
+            is_same = sampled.same(gold, answer, (digits, confirming), base)
+        else:
+            is_same = all(_agree(gold, answer, n, base) for n in (digits, confirming))
+        if is_same:
+            where = " at random points" if has_names else ""
+            return f"equal to {confirming - numeric.SPARE} digits{where}"
     return None
 
 
-def _agree(gold: Node, answer: Node, digits: int, points: Sequence[int], base: int) -> bool:
+def _agree(gold: Node, answer: Node, digits: int, base: int) -> bool:
     mp = numeric.evaluator(digits)
-    return all(
-        numeric.agree(numeric.value(gold, mp, p, base), numeric.value(answer, mp, p, base), mp)
-        for p in points
-    )
+    left, right = (numeric.value(node, mp, numeric.ANY, base) for node in (gold, answer))
+    return numeric.agree(left, right, mp)
 
 
 def _calls(node: Node) -> frozenset[str]:

@@ -1,23 +1,49 @@
 """Exact values: rationals, and identity of formulas by their residues modulo a large prime.
 
 A rational function is decided by its value at random points of a prime field (Schwartz–Zippel):
-two that differ agree at a random point with a probability below degree / 2^255. What is no rational
-function (roots, π, sin) becomes an atom whose residue is a hash of its name and of the residues of
-its arguments, so that equal arguments give equal atoms. Equal residues therefore mean equal
-formulas; unequal residues mean unequal ones only where no atom took part.
+two that differ agree at a random point with a probability below degree / 2^191. Prime and points
+are secrets of the process, for with known ones an answer could be made that agrees there, such as
+the gold plus the prime. What is no rational function (roots, π, sin) becomes an atom whose residue
+is a hash of its name and of the residues of its arguments, so that equal arguments give equal
+atoms. Equal residues therefore mean equal formulas; unequal residues mean unequal ones only where
+no atom took part.
 """
 
 from __future__ import annotations
 
 import math
+import secrets
 from fractions import Fraction
 from functools import lru_cache
 from hashlib import blake2b
 
 from evenodds.verifiers.math.tree import Node, NotMathError
 
-PRIME = 2**255 - 19
+SMALL_PRIMES = (3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83)
+
+
+def _is_prime(number: int) -> bool:
+    """Whether a random number of the form 8k + 5 is prime, by Miller–Rabin: 8k + 4 = 4 (2k + 1)."""
+    if any(number % small == 0 for small in SMALL_PRIMES):
+        return False
+    for base in (2, *SMALL_PRIMES[:11]):
+        power = pow(base, (number - 1) // 4, number)
+        if power not in (1, number - 1) and pow(power, 2, number) != number - 1:
+            return False
+    return True
+
+
+def _random_prime(bits: int) -> int:
+    """A random prime with a rest of 5 by 8, where 2 is no square: 2^((p-1)/4) is a root of -1."""
+    while True:
+        candidate = (1 << (bits - 1)) + secrets.randbits(bits - 4) * 8 + 5
+        if _is_prime(candidate):
+            return candidate
+
+
+PRIME = _random_prime(192)
 IMAGINARY = pow(2, (PRIME - 1) // 4, PRIME)
+_KEY = secrets.token_bytes(16)
 MAX_BITS = 40_000
 MAX_FACTORIAL = 3_000
 MAX_BELOW = 60
@@ -223,7 +249,7 @@ def _atom(kind: str, values: tuple[int, ...], point: int, name: str) -> int:
     # constants and functions do not depend on the point but through their arguments
     seed = point if kind == "sym" and name not in ("pi", "e") else 0
     text = f"{kind}|{name}|{seed}|{values}".encode("utf-8", "replace")
-    return int.from_bytes(blake2b(text, digest_size=40).digest(), "big") % PRIME
+    return int.from_bytes(blake2b(text, digest_size=40, key=_KEY).digest(), "big") % PRIME
 
 
 def is_rational_function(node: Node) -> bool:

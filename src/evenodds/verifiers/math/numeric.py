@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from evenodds.verifiers.math.exact import UndefinedError, exact
 from evenodds.verifiers.math.tree import Node, NotMathError
@@ -22,7 +22,33 @@ MAX_MAGNITUDE = 850
 """Bits before or behind the point: no part of a sum is too small for the confirming digits."""
 _SAME_NAME = ("sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "coth", "ln")
 _INVERSE = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arccot": "acot"}
+_BITS = 120
 _FUNCTIONS = {name: name for name in (*_SAME_NAME, "floor", "ceil")} | _INVERSE
+
+
+type Sign = Literal["+", "-", "each"]
+SIGNS: tuple[Sign, ...] = ("+", "-", "each")
+
+
+class OutOfRangeError(NotMathError):
+    """A value that is too large or too small to be compared, at this point."""
+
+
+class Point(NamedTuple):
+    """Values for the variables of a tree, drawn from what is compared: nobody can aim at them.
+
+    seed: what they are drawn from. least, most: their sizes. sign: of all of them, or each its own.
+    is_real: whether a root or a logarithm that leaves the real numbers is undefined here.
+    """
+
+    seed: bytes = b""
+    least: float = 0.3
+    most: float = 2.3
+    sign: Sign = "+"
+    is_real: bool = False
+
+
+ANY = Point()
 
 
 def evaluator(digits: int) -> Any:
@@ -39,12 +65,12 @@ def _context(digits: int, thread: int) -> Any:
     return context
 
 
-def value(node: Node, mp: Any, point: int, log_base: int = 0) -> Any:
+def value(node: Node, mp: Any, point: Point, log_base: int = 0) -> Any:
     """The value of a tree, a real or complex mpmath number.
 
-    point: which random values the variables take: positive for 0 and up, mixed signs below 0.
     log_base: what `\\log` without a base means: 0 natural, else the base.
-    Raises NotMathError where it has no value or would be too large.
+    Raises UndefinedError where it has no value, OutOfRangeError where it would be too large, and
+    NotMathError where it is nothing that has one.
     """
     known = exact(node) if node.kind != "sym" else None
     if known is not None:
@@ -57,22 +83,25 @@ def value(node: Node, mp: Any, point: int, log_base: int = 0) -> Any:
     result = _applied(node, values, mp, log_base)
     if not mp.isfinite(result):
         raise UndefinedError("it has no finite value")
+    if point.is_real and mp.im(result) != 0:
+        raise UndefinedError("it leaves the real numbers")
     if abs(_magnitude(result, mp)) > MAX_MAGNITUDE:
-        raise NotMathError("its value is too large or too small")
+        raise OutOfRangeError("its value is too large or too small")
     return result
 
 
-def _symbol(name: str, mp: Any, point: int) -> Any:
+def _symbol(name: str, mp: Any, point: Point) -> Any:
     if name == "pi":
         return +mp.pi
     if name == "e":
         return +mp.e
     if name == "i":
         return mp.mpc(0, 1)
-    seed = blake2b(f"{name}|{point}".encode("utf-8", "replace"), digest_size=16).digest()
-    share = mp.mpf(int.from_bytes(seed[:15], "big")) / 2**120
-    size = mp.mpf(3) / 10 + share * 2
-    return -size if point < 0 and seed[15] % 2 else size
+    drawn = blake2b(name.encode("utf-8", "replace"), digest_size=16, key=point.seed).digest()
+    share = mp.mpf(int.from_bytes(drawn[:15], "big")) / 2**_BITS
+    size = point.least + share * (mp.mpf(point.most) - point.least)
+    is_minus = drawn[15] % 2 if point.sign == "each" else point.sign == "-"
+    return -size if is_minus else size
 
 
 def _applied(node: Node, values: list[Any], mp: Any, log_base: int) -> Any:
@@ -109,9 +138,9 @@ def _magnitude(number: Any, mp: Any) -> Any:
 
 def _power(base: Any, exponent: Any, mp: Any) -> Any:
     if abs(exponent) > MAX_ARGUMENT or abs(_magnitude(base, mp)) > MAX_MAGNITUDE:
-        raise NotMathError("its power is too large")
+        raise OutOfRangeError("its power is too large")
     if abs(_magnitude(base, mp)) * abs(exponent) > MAX_MAGNITUDE:
-        raise NotMathError("its power is too large")
+        raise OutOfRangeError("its power is too large")
     if base == 0 and (mp.im(exponent) != 0 or mp.re(exponent) <= 0):
         raise UndefinedError("zero has no such power")
     return mp.power(base, exponent)
@@ -119,15 +148,15 @@ def _power(base: Any, exponent: Any, mp: Any) -> Any:
 
 def _counted(kind: str, values: list[Any], mp: Any) -> Any:
     if any(abs(number) > 500 for number in values):
-        raise NotMathError("its factorial is too large")
+        raise OutOfRangeError("its factorial is too large")
     return mp.factorial(values[0]) if kind == "!" else mp.binomial(*values)
 
 
 def _called(name: str, values: list[Any], mp: Any, log_base: int) -> Any:
     if any(abs(_magnitude(number, mp)) > 60 for number in values) or len(values) != 1:
-        raise NotMathError("its argument is too large")
+        raise OutOfRangeError("its argument is too large")
     if name in ("sinh", "cosh", "tanh", "coth") and abs(values[0]) > MAX_ARGUMENT:
-        raise NotMathError("its argument is too large")
+        raise OutOfRangeError("its argument is too large")
     if name == "log":
         logarithm = mp.ln(values[0])
         return logarithm / mp.ln(log_base) if log_base else logarithm

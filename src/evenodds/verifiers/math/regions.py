@@ -54,7 +54,7 @@ def _place(node: Node) -> Fraction:
     if symbols(node) - _CONSTANTS:
         raise NotMathError("the ends of its intervals are not numbers")
     mp = numeric.evaluator(50)
-    real = numeric.value(node, mp, 0)
+    real = numeric.value(node, mp, numeric.ANY)
     if mp.im(real) != 0:
         raise NotMathError("the ends of its intervals are not real")
     return Fraction(int(mp.floor(mp.re(real) * 10**40)), 10**40)
