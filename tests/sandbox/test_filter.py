@@ -24,7 +24,7 @@ DENIED = {  # some of what must never be there: (x86_64, aarch64)
     "msgget": (68, 186), "semget": (64, 190), "mq_open": (240, 180), "setuid": (105, 146),
     "personality": (135, 92), "open_by_handle_at": (304, 265), "pidfd_getfd": (438, 438),
     "init_module": (175, 105), "reboot": (169, 142), "syslog": (103, 116),
-    "sched_setaffinity": (203, 122), "mknodat": (259, 33), "execveat": (322, 281),
+    "sched_setaffinity": (203, 122), "setsockopt": (54, 208), "mknodat": (259, 33), "execveat": (322, 281),
 }  # fmt: skip
 ALLOW, EPERM = seccomp.ALLOW, seccomp.ERRNO | errno.EPERM
 GROUPS = {"x86_64": 0, "aarch64": 1}
@@ -61,7 +61,10 @@ def test_the_list_is_allowed_and_nothing_else(machine: str) -> None:
     listed = {pair[column] for pair in calls.ALLOWED.values()} - {None}
     special = {
         pair[column]
-        for pair in (calls.CLONE, calls.CLONE3, calls.IOCTL, calls.PRCTL, calls.SOCKETPAIR)
+        for pair in (
+            *(calls.CLONE, calls.CLONE3, calls.IOCTL, calls.FCNTL),
+            *(calls.PRCTL, calls.SOCKETPAIR),
+        )
     }
     for number in range(600):
         if number not in special:
@@ -78,6 +81,10 @@ def test_dangerous_calls_are_denied(machine: str, name: str) -> None:
 def test_calls_that_depend_on_an_argument(machine: str) -> None:
     column = GROUPS[machine]
     clone, clone3, ioctl = calls.CLONE[column], calls.CLONE3[column], calls.IOCTL[column]
+    fcntl = calls.FCNTL[column]
+    assert verdict(machine, fcntl, 5, 1030) == ALLOW  # a copy of a descriptor
+    for larger_pipe_lease_owner_signal in (1031, 1024, 8, 10, 1026):
+        assert verdict(machine, fcntl, 5, larger_pipe_lease_owner_signal) == EPERM
     prctl, pair = calls.PRCTL[column], calls.SOCKETPAIR[column]
     assert verdict(machine, clone, 0x3D0F00) == ALLOW  # a thread, with the flags of the C library
     assert verdict(machine, clone, 17) == EPERM  # fork

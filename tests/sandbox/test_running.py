@@ -63,6 +63,11 @@ def sandbox() -> Iterator[ForkServer]:
             "done", 0, "t\n",
         ),
         (
+            "from concurrent.futures import ThreadPoolExecutor as Pool\nimport time\n"
+            "with Pool(24) as pool: list(pool.map(time.sleep, [.1] * 24)); print(len(pool._threads))",
+            "done", 0, "24\n",
+        ),
+        (
             "import sys, threading\nsys.setrecursionlimit(10**6)\nthreading.stack_size(2**27)\n"
             "def f(n): return n and f(n - 1)\n"
             "threading.Thread(target=lambda: print(f(50000))).start()",

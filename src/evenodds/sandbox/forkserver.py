@@ -40,6 +40,7 @@ ENVIRONMENT = {
     "TMPDIR": "/work",
     "LANG": "C.UTF-8",
     "OMP_NUM_THREADS": "1",
+    "MALLOC_ARENA_MAX": "1",  # else each thread takes 64 MiB of the address space to begin with
 }
 FOLDER = Path(__file__).parent
 START_SECONDS = 20.0

@@ -19,7 +19,6 @@ ALLOWED: dict[str, tuple[int, int | None]] = {
     "lseek": (8, 62),
     "close": (3, 57),
     "close_range": (436, 436),
-    "fcntl": (72, 25),
     "dup": (32, 23),
     "dup2": (33, None),
     "dup3": (292, 24),
@@ -119,7 +118,6 @@ ALLOWED: dict[str, tuple[int, int | None]] = {
     "sendto": (44, 206),
     "recvfrom": (45, 207),
     "getsockopt": (55, 209),
-    "setsockopt": (54, 208),
     # threads
     "futex": (202, 98),
     "set_tid_address": (218, 96),
@@ -163,5 +161,5 @@ ALLOWED: dict[str, tuple[int, int | None]] = {
     "waitid": (247, 95),
 }
 
-CLONE, CLONE3, IOCTL = (56, 220), (435, 435), (16, 29)
+CLONE, CLONE3, IOCTL, FCNTL = (56, 220), (435, 435), (16, 29), (72, 25)
 PRCTL, SOCKETPAIR = (157, 167), (53, 199)

@@ -102,6 +102,8 @@ def _show_null() -> None:
     os.mkdir("/dev", 0o755)
     os.close(os.open("/dev/null", os.O_CREAT | os.O_WRONLY, 0o600))
     libc.mount("/old/dev/null", "/dev/null", "", libc.MS_BIND)
+    quiet = libc.MS_RDONLY | libc.MS_NOSUID | libc.MS_NOEXEC  # its times are not to be set
+    libc.mount("", "/dev/null", "", libc.MS_REMOUNT | libc.MS_BIND | quiet)
 
 
 def shut(cell: Cell) -> None:

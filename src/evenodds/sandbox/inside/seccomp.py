@@ -24,6 +24,9 @@ X32 = 0x40000000
 CLONE_THREAD = 0x00010000
 HARMLESS_IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
 """Is it a terminal, its size, bytes to be read, non-blocking, close on exec on and off."""
+HARMLESS_FCNTLS = (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030, 1032)
+"""Copies of descriptors, their flags, locks, the size of a pipe: to ask for it, not to set it, for
+what lies in a pipe or a socket is the kernel's memory, which no limit on address space bounds."""
 HARMLESS_PRCTLS = (15, 16, 0x53564D41)  # the name of a thread, and the name of its memory
 AF_UNIX, SOCK_STREAM = 1, 1
 
@@ -79,6 +82,7 @@ def program(machine: str) -> list[Instruction]:
     code += _when(calls.CLONE[column], thread)
     code += _when(calls.CLONE3[column], [_returns(ERRNO | errno.ENOSYS)])  # then clone is tried
     code += _when(calls.IOCTL[column], _one_of(1, HARMLESS_IOCTLS))
+    code += _when(calls.FCNTL[column], _one_of(1, HARMLESS_FCNTLS))
     code += _when(calls.PRCTL[column], _one_of(0, HARMLESS_PRCTLS))
     code += _when(calls.SOCKETPAIR[column], pair)
     numbers = [pair[column] for pair in calls.ALLOWED.values()]
