@@ -24,7 +24,8 @@ DENIED = {  # some of what must never be there: (x86_64, aarch64)
     "msgget": (68, 186), "semget": (64, 190), "mq_open": (240, 180), "setuid": (105, 146),
     "personality": (135, 92), "open_by_handle_at": (304, 265), "pidfd_getfd": (438, 438),
     "init_module": (175, 105), "reboot": (169, 142), "syslog": (103, 116),
-    "sched_setaffinity": (203, 122), "setsockopt": (54, 208), "mknodat": (259, 33), "execveat": (322, 281),
+    "sched_setaffinity": (203, 122), "mknodat": (259, 33), "execveat": (322, 281),
+    "setsockopt": (54, 208),
 }  # fmt: skip
 ALLOW, EPERM = seccomp.ALLOW, seccomp.ERRNO | errno.EPERM
 GROUPS = {"x86_64": 0, "aarch64": 1}

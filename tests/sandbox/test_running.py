@@ -64,7 +64,8 @@ def sandbox() -> Iterator[ForkServer]:
         ),
         (
             "from concurrent.futures import ThreadPoolExecutor as Pool\nimport time\n"
-            "with Pool(24) as pool: list(pool.map(time.sleep, [.1] * 24)); print(len(pool._threads))",
+            "with Pool(24) as pool: list(pool.map(time.sleep, [.1] * 24))\n"
+            "print(len(pool._threads))",
             "done", 0, "24\n",
         ),
         (
