@@ -26,7 +26,7 @@ _BITS = 120
 _FUNCTIONS = {name: name for name in (*_SAME_NAME, "floor", "ceil")} | _INVERSE
 
 
-type Sign = Literal["+", "-", "each"]
+Sign = Literal["+", "-", "each"]
 SIGNS: tuple[Sign, ...] = ("+", "-", "each")
 
 

@@ -26,12 +26,12 @@ def points(gold: Node, answer: Node, is_real: bool) -> list[Point]:
     """Points drawn from both formulas: the same at every comparison, and nothing to aim at."""
     seed = blake2b(repr((gold, answer)).encode("utf-8", "replace"), digest_size=32).digest()
     scale = float(max(_scale(gold), _scale(answer)))
-    sizes = [_UNIT, _SMALL, _LARGE, (1.1 * scale, 3.0 * scale)]
-    shapes = [(size, sign) for size in sizes for sign in numeric.SIGNS]
-    return [
-        Point(seed + bytes([i]), size[0], size[1], sign, is_real)
-        for i, (size, sign) in enumerate(shapes)
-    ]
+    places: list[Point] = []
+    for least, most in (_UNIT, _SMALL, _LARGE, (1.1 * scale, 3.0 * scale)):
+        for sign in numeric.SIGNS:
+            own = seed + bytes([len(places)])
+            places.append(Point(own, least, most, sign, is_real))
+    return places
 
 
 def _scale(node: Node) -> int:
