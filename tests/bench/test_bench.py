@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from evenodds.bench import bench_kind, bench_task, paid_forms, run_bench, short_bench
+from evenodds.bench import (
+    bench_kind,
+    bench_task,
+    check_all_golds,
+    paid_forms,
+    run_bench,
+    short_bench,
+)
 from evenodds.bench.case import asked, made
 from evenodds.bench.check import check_task
 from evenodds.bench.suite import SUITES, own, quick
@@ -145,3 +152,10 @@ def test_the_short_bench_asks_a_function_of_ones_own_seldom() -> None:
 
     short_bench(problems_task(PAIRS, grade), JudgeOptions(workers=0))
     assert 50 < len(calls) < 200
+
+
+@pytest.mark.parametrize("name", ["instructions", "countdown"])
+def test_a_tasks_own_wrong_answers_are_judged_with_its_golds(name: str) -> None:
+    report = check_all_golds(make_task(name, held_out=2))
+    assert report.golds == report.mutants > 0
+    assert report.bad == report.paid == ()

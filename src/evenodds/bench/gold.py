@@ -14,8 +14,8 @@ from evenodds.bench.rounds import judged_pairs
 from evenodds.domain import Completion, Problem, Status, Verdict
 from evenodds.judge import JudgeOptions
 from evenodds.tasks import Task
+from evenodds.tasks.check import right_of, wrong_of
 from evenodds.tasks.data import DataTask
-from evenodds.tasks.mutate import right_answer, wrong_answers
 from evenodds.tasks.prompting import as_text
 from evenodds.verifiers import RegisteredVerifier
 
@@ -24,7 +24,7 @@ GENERATED = 50
 
 
 @dataclass(frozen=True)
-class BadGold:
+class Misjudged:
     """A gold that its verifier does not find right, or whose changed twin it pays."""
 
     problem: Problem
@@ -50,9 +50,9 @@ class GoldReport:
     """
 
     golds: int
-    bad: tuple[BadGold, ...]
+    bad: tuple[Misjudged, ...]
     mutants: int
-    paid: tuple[BadGold, ...]
+    paid: tuple[Misjudged, ...]
     seconds: float
 
     def to_dict(self) -> dict[str, object]:
@@ -96,7 +96,7 @@ def check_all_golds(
         found.append((row, verdict))
         if progress is not None:
             progress(len(found), len(rows))
-    bad = tuple(BadGold(*row[:2], verdict) for row, verdict in found if _is_bad(row, verdict))
+    bad = tuple(Misjudged(*row[:2], verdict) for row, verdict in found if _is_bad(row, verdict))
     golds = sum(row.is_right is not False for row in rows)
     paid, changed = _paid(found)
     return GoldReport(golds, bad, changed, paid, time.perf_counter() - begun)
@@ -115,21 +115,11 @@ def _rows(task: Task, problem: Problem, form: str) -> Iterator[_Row]:
     if not isinstance(verifier, RegisteredVerifier):
         yield _Row(problem, form.replace("«R»", task.solve(problem)), True)
         return
-    kind, right = verifier.kind.name, solution(task, problem)
+    right = right_of(task, problem)
     yield _Row(problem, right or "", None if right is None else True)
     # a tolerance or a lenient comparison may take a changed answer for the right one
     if not verifier.table:
-        yield from (
-            _Row(problem, text, False) for text in wrong_answers(kind, problem, right or "")
-        )
-
-
-def solution(task: Task, problem: Problem) -> str | None:
-    """A right answer to a problem; None where none is known."""
-    solved = task.solve(problem)
-    verifier = task.verifier
-    kind = verifier.kind.name if isinstance(verifier, RegisteredVerifier) else ""
-    return solved if solved != problem.answer else right_answer(kind, solved)
+        yield from (_Row(problem, text, False) for text in wrong_of(task, problem, right or ""))
 
 
 def _is_bad(row: _Row, verdict: Verdict) -> bool:
@@ -138,7 +128,7 @@ def _is_bad(row: _Row, verdict: Verdict) -> bool:
     return row.is_right and verdict.status is not Status.RIGHT
 
 
-def _paid(found: Sequence[tuple[_Row, Verdict]]) -> tuple[tuple[BadGold, ...], int]:
+def _paid(found: Sequence[tuple[_Row, Verdict]]) -> tuple[tuple[Misjudged, ...], int]:
     """Problems all of whose changed answers are paid, and how many problems have such answers.
 
     Now and then one changed answer says the same in other words, as 0/6 does for 0/5.
@@ -148,4 +138,4 @@ def _paid(found: Sequence[tuple[_Row, Verdict]]) -> tuple[tuple[BadGold, ...], i
         if row.is_right is False:
             by_key.setdefault(row.problem.key, []).append((row, verdict))
     paid = [rows[0] for rows in by_key.values() if all(v.score >= FULL for _, v in rows)]
-    return tuple(BadGold(*row[:2], verdict) for row, verdict in paid), len(by_key)
+    return tuple(Misjudged(*row[:2], verdict) for row, verdict in paid), len(by_key)

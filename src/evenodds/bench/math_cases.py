@@ -103,7 +103,7 @@ TABLE: tuple[tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]], ...]
 )  # fmt: skip
 
 PROMPT = "Find it. Simplify your answer."
-INLINE = 6  # golds around which every trap is set; the rest are tried with their spellings
+FRAMED = 6  # golds around which every trap is set; the rest are tried with their spellings
 
 
 def subjects() -> tuple[Subject, ...]:
@@ -120,7 +120,7 @@ def own_cases() -> Iterator[Case]:
     for subject in found:
         yield from right_forms("math", subject, FORMS)
         yield from wrong_values("math", subject)
-    for subject in found[:INLINE]:
+    for subject in found[:FRAMED]:
         yield from framed("math", subject)
     first = found[0]
     yield from sprayed("math", first, [str(n) for n in range(1, 130)])

@@ -75,19 +75,16 @@ def task_cases(verifier: RegisteredVerifier, problems: Sequence[Problem]) -> Ite
 def _main_part(table: Mapping[str, object]) -> tuple[str, Mapping[str, object]]:
     """The kind and the policy table of the part that says whether a composite's answer is right.
 
-    None where that part's gold stands in a column of its own.
+    No kind where that part's gold stands in a column of its own.
     """
     parts = cast(Sequence[Mapping[str, Any]], table.get("parts") or ())
     main = next((part for part in parts if part.get("verifier")), {})
     return ("" if main.get("column") else main.get("verifier", "")), main.get("policy", {})
 
 
-def drawn(task: Task, count: int, seed: int = 0) -> tuple[Problem, ...]:
-    """Up to `count` different problems of a task, from all levels, the same for the same seed.
-
-    Held-out problems are taken, for their number is known; generated ones make up what is missing.
-    """
-    rng = np.random.default_rng([seed, 7])
+def drawn(task: Task, count: int) -> tuple[Problem, ...]:
+    """Up to `count` different held-out problems of a task, from all levels; each time the same."""
+    rng = np.random.default_rng([0, 7])
     share = -(-count // len(task.levels))
     found: dict[str, Problem] = {}
     for level in range(len(task.levels)):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 
 from evenodds.bench import Doubtful, Finding, GoldReport, Report, Row
-from evenodds.bench.gold import BadGold
+from evenodds.bench.gold import Misjudged
 from evenodds.domain import Status, Stop
 from evenodds.report.text import counted, one_line, short, shortened
 from evenodds.tasks.prompting import as_text
@@ -139,7 +139,7 @@ def gold_lines(golds: GoldReport, width: int) -> Iterator[str]:
     yield from _bad_lines("a changed gold that is paid", golds.paid, width)
 
 
-def _bad_lines(title: str, bad: Sequence[BadGold], width: int) -> Iterator[str]:
+def _bad_lines(title: str, bad: Sequence[Misjudged], width: int) -> Iterator[str]:
     for found in bad[:SHOWN]:
         prompt = one_line(as_text(found.problem.prompt).strip()[-200:], 200)
         said = one_line(f"{found.verdict.status}; {found.verdict.note}", 120)

@@ -112,11 +112,12 @@ def _known(task: Task, per_level: int | None) -> list[tuple[Problem, str | None]
     found: list[tuple[Problem, str | None]] = []
     for level in range(len(task.levels)):
         rows = task.held_out(level) if given is None else [p for p in given if p.level == level]
-        found += [(problem, _solved(task, problem)) for problem in rows[:per_level]]
+        found += [(problem, right_of(task, problem)) for problem in rows[:per_level]]
     return found
 
 
-def _solved(task: Task, problem: Problem) -> str | None:
+def right_of(task: Task, problem: Problem) -> str | None:
+    """A right answer to a problem; None where none follows from its gold."""
     try:
         right = task.solve(problem)
     except FAILURES:  # a person's code may raise anything; the verifier then says what it thinks
@@ -179,7 +180,7 @@ def _wrong(
     task: Task, rows: Sequence[tuple[Problem, str | None]], judge_rows: JudgeRows, end: float
 ) -> int:
     """How many wrong answers were judged; refused where all those to one problem are paid."""
-    table = [(problem, _made(task, problem, right or "")) for problem, right in rows]
+    table = [(problem, wrong_of(task, problem, right or "")) for problem, right in rows]
     flat = [(problem, said) for problem, answers in table for said in answers]
     verdicts = judge_rows(task.verifier, ((problem, Completion(said)) for problem, said in flat))
     unpaid: dict[str, list[bool]] = {}
@@ -197,8 +198,11 @@ def _wrong(
     return judged
 
 
-def _made(task: Task, problem: Problem, right: str) -> tuple[str, ...]:
-    """Wrong answers: the task's own where it makes them, else by the kind of its verifier."""
+def wrong_of(task: Task, problem: Problem, right: str) -> tuple[str, ...]:
+    """Wrong answers: the task's own where it makes them, else by the kind of its verifier.
+
+    right: a right answer. The verifier is a registered one.
+    """
     own = getattr(task, "wrong", None)
     if callable(own):
         return tuple(cast(Iterable[str], own(problem)))
