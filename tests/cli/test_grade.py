@@ -88,7 +88,7 @@ def test_policy_by_flag_and_by_file(tmp_path, capsys) -> None:
     assert score("--policy-table", str(table)) == 1
     assert score("--policy-table", str(table), "--policy", "percent=unit") == 0
     assert "percnt" in refusal(capsys, path, "--verifier", "number", "--policy", "percnt=ratio")
-    assert "key=value" in refusal(capsys, path, "--verifier", "number", "--policy", "percent")
+    assert "KEY=VALUE" in refusal(capsys, path, "--verifier", "number", "--policy", "percent")
 
 
 def test_parquet_mapped_columns_and_an_own_function(tmp_path, capsys) -> None:

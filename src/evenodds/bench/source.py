@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from evenodds.errors import UsageError
+from evenodds.tasks.rows import no_parquet, require_data
 
 BATCH = 256  # rows of a parquet file in memory
 MOST_DIGITS = 4_000
@@ -52,10 +53,7 @@ def survey(path: Path) -> Survey:
 
 def rows_of(path: Path) -> Iterator[Found]:
     """Each row with its number: of the line in a JSONL file, from 1 in a parquet file."""
-    if path.suffix.lower() in (".csv", ".tsv"):
-        raise UsageError(f"JSONL or parquet is read, not CSV. Got {path}. Write it as JSONL.")
-    if not path.is_file():
-        raise UsageError(f"the file {path} does not exist. Check the path.")
+    require_data(path)
     return _parquet(path) if path.suffix == ".parquet" else _jsonl(path)
 
 
@@ -98,8 +96,5 @@ def _parquet(path: Path) -> Iterator[Found]:
                 for row in cast(list[dict[str, Any]], batch.to_pylist()):
                     number += 1
                     yield number, row
-    except UsageError:
-        raise
     except Exception as error:  # pyarrow raises many kinds for a damaged file
-        what = " ".join(str(error).split())[:200]
-        raise UsageError(f"{path} is no parquet file. Got {what}. Write it again.") from error
+        raise no_parquet(path, error) from error

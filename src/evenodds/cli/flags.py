@@ -117,7 +117,7 @@ SAYS_NONE = ("objective.kl_in", "objective.correction")  # there "none" is a cho
 
 def _parsed(dotted: str, text: Any) -> Any:
     if isinstance(text, list):
-        return dict(_entry(dotted, part) for part in cast(list[str], text))
+        return dict(entry(dotted, part) for part in cast(list[str], text))
     is_unset = text.lower() in ("none", "null") and dotted not in SAYS_NONE
     if is_unset and fields()[dotted].default is None:
         return None
@@ -126,15 +126,15 @@ def _parsed(dotted: str, text: Any) -> Any:
     return text
 
 
-def _entry(dotted: str, text: str) -> tuple[str, Any]:
-    """`key=value`, where the value is as JSON writes it, or else a text."""
-    key, sign, value = text.partition("=")
-    if not sign or not key.strip():
-        raise UsageError(f"--{dotted} takes KEY=VALUE. Got {text[:60]!r}. Write percent=ratio.")
+def entry(flag: str, text: str) -> tuple[str, Any]:
+    """`key=value`, where the value is as JSON writes it (`true`, a list), or else a text."""
+    key, sign, value = (part.strip() for part in text.partition("="))
+    if not sign or not key:
+        raise UsageError(f"--{flag} takes KEY=VALUE. Got {text[:60]!r}. Write percent=ratio.")
     try:
-        return key.strip(), json.loads(value)
-    except ValueError:
-        return key.strip(), value
+        return key, json.loads(value)
+    except (ValueError, RecursionError):
+        return key, value
 
 
 def given(found: argparse.Namespace) -> dict[str, Any]:

@@ -24,10 +24,7 @@ def read_file(path: Path) -> Table:
 
     Columns of a parquet file whose type has no place in JSON, such as times or bytes, are left out.
     """
-    if path.suffix.lower() in (".csv", ".tsv"):
-        raise UsageError(f"JSONL or parquet is read, not CSV. Got {path}. Write it as JSONL.")
-    if not path.is_file():
-        raise UsageError(f"the data file {path} does not exist. Check the path.")
+    require_data(path)
     if path.suffix == ".parquet":
         rows = _parquet(path)
     else:
@@ -35,6 +32,20 @@ def read_file(path: Path) -> Table:
     if not rows:
         raise UsageError(f"the data file {path} is empty. Give at least 2 problems.")
     return rows
+
+
+def require_data(path: Path) -> None:
+    """Raise `UsageError` for a file that is not there, or of a kind that is not read."""
+    if path.suffix.lower() in (".csv", ".tsv"):
+        raise UsageError(f"JSONL or parquet is read, not CSV. Got {path}. Write it as JSONL.")
+    if not path.is_file():
+        raise UsageError(f"the data file {path} does not exist. Check the path.")
+
+
+def no_parquet(path: Path, error: Exception) -> UsageError:
+    """The error for a file whose name says parquet, and that pyarrow cannot read."""
+    what = " ".join(str(error).split())[:200]
+    return UsageError(f"{path} is no parquet file. Got {what}. Write it again.")
 
 
 def _parquet(path: Path) -> Table:
@@ -46,8 +57,7 @@ def _parquet(path: Path) -> Table:
         ]
         rows = cast(list[Row], parquet.read_table(path, columns=wanted).to_pylist())
     except Exception as error:  # pyarrow raises many kinds for a damaged file
-        what = " ".join(str(error).split())[:200]
-        raise UsageError(f"{path} is no parquet file. Got {what}. Write it again.") from error
+        raise no_parquet(path, error) from error
     return [(f"{path} row {at}", row) for at, row in enumerate(rows, 1)]
 
 
