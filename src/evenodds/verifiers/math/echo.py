@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from evenodds.domain import Prompt
+from evenodds.domain import Prompt, as_text
 from evenodds.verifiers.math.clean import clean, key
 
 MAX_PROMPT = 20_000
@@ -15,9 +15,7 @@ _OPERATOR = re.compile(r"[-+*/^!]|\\(?:cdot|times|div|frac|binom)")
 
 def repeats(prompt: Prompt, text: str) -> bool:
     """Whether an expression stands in the question as it is, or reordered, or with little added."""
-    asked = prompt if isinstance(prompt, str) else " ".join(turn["content"] for turn in prompt)
-    asked = asked[-MAX_PROMPT:]
-    asked, mine = clean(asked), clean(text)
+    asked, mine = clean(as_text(prompt)[-MAX_PROMPT:]), clean(text)
     if key(mine) in key(asked):
         return True
     numbers = sorted(_NUMBER.findall(mine))

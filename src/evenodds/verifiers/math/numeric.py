@@ -27,7 +27,6 @@ _FUNCTIONS = {name: name for name in (*_SAME_NAME, "floor", "ceil")} | _INVERSE
 
 
 Sign = Literal["+", "-", "each"]
-SIGNS: tuple[Sign, ...] = ("+", "-", "each")
 
 
 class OutOfRangeError(NotMathError):

@@ -14,11 +14,14 @@ from typing import Any
 
 from evenodds.verifiers.math import numeric
 from evenodds.verifiers.math.exact import UndefinedError
-from evenodds.verifiers.math.numeric import OutOfRangeError, Point
-from evenodds.verifiers.math.tree import Node, kinds, symbols
+from evenodds.verifiers.math.numeric import OutOfRangeError, Point, Sign
+from evenodds.verifiers.math.tree import Node, NotMathError, kinds, symbols
 
-FEWEST, CONFIRMED = 2, 3
+FEWEST, CONFIRMED = 2, 2
 LARGEST_SCALE = 10**6
+BUDGET = 800
+"""How many values of functions are worked out at most, all points together."""
+_COST = {"call": 1, "^": 1, "!": 4, "binom": 20}
 _UNIT, _SMALL, _LARGE = (0.3, 2.3), (0.02, 0.3), (3.0, 12.0)
 
 
@@ -26,12 +29,22 @@ def points(gold: Node, answer: Node, is_real: bool) -> list[Point]:
     """Points drawn from both formulas: the same at every comparison, and nothing to aim at."""
     seed = blake2b(repr((gold, answer)).encode("utf-8", "replace"), digest_size=32).digest()
     scale = float(max(_scale(gold), _scale(answer)))
-    places: list[Point] = []
-    for least, most in (_UNIT, _SMALL, _LARGE, (1.1 * scale, 3.0 * scale)):
-        for sign in numeric.SIGNS:
-            own = seed + bytes([len(places)])
-            places.append(Point(own, least, most, sign, is_real))
-    return places
+    beyond = (1.1 * scale, 3.0 * scale)
+    shapes: list[tuple[tuple[float, float], Sign]] = [
+        *((_UNIT, "+"), (_UNIT, "-"), (beyond, "+"), (beyond, "-"), (_UNIT, "each")),
+        *((_SMALL, "-"), (_SMALL, "+"), (_LARGE, "-"), (_LARGE, "+")),
+    ]
+    most = BUDGET // (1 + _cost(gold) + _cost(answer))
+    if most < FEWEST + CONFIRMED:
+        raise NotMathError("its formulas are too long to compare")
+    return [
+        Point(seed + bytes([i]), size[0], size[1], sign, is_real)
+        for i, (size, sign) in enumerate(shapes[:most])
+    ]
+
+
+def _cost(node: Node) -> int:
+    return _COST.get(node.kind, 0) + sum(map(_cost, node.args))
 
 
 def _scale(node: Node) -> int:
