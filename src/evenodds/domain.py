@@ -25,6 +25,13 @@ class Message(TypedDict):
 Prompt = str | tuple[Message, ...]
 
 
+def as_text(prompt: Prompt) -> str:
+    """A prompt as one text; the messages of a conversation on lines of their own."""
+    if isinstance(prompt, str):
+        return prompt
+    return "\n".join(message["content"] for message in prompt)
+
+
 class Stop(StrEnum):
     """Why a completion ended."""
 

@@ -7,7 +7,7 @@ import tracemalloc
 
 import pytest
 
-from evenodds.bench.answers import Columns, answer_of, as_text, columns_of, golds_of
+from evenodds.bench.answers import Columns, answer_of, columns_of, golds_of, text_of
 from evenodds.bench.grading import Tally, as_line, graded, with_verdict
 from evenodds.bench.source import Unreadable, rows_of, survey
 from evenodds.domain import Status, Verdict
@@ -39,7 +39,7 @@ def verdicts(*rows: dict, verifier="number", columns=PLAIN) -> list[dict]:
     ],
 )
 def test_values_as_text(value, text) -> None:
-    assert as_text(value) == text
+    assert text_of(value) == text
 
 
 def test_missing_and_null_answers_are_no_answer() -> None:

@@ -72,7 +72,7 @@ def _column(
 
 def answer_of(row: Row, columns: Columns) -> str:
     """The answer as text; empty where the row has none, so that it is judged as no answer."""
-    return as_text(row.get(columns.answer))
+    return text_of(row.get(columns.answer))
 
 
 def golds_of(row: Row, columns: Columns, kind: str | None) -> list[str]:
@@ -82,16 +82,16 @@ def golds_of(row: Row, columns: Columns, kind: str | None) -> list[str]:
     """
     value = None if columns.gold is None else row.get(columns.gold)
     if isinstance(value, list) and kind is not None and KINDS[kind].gold_is != "table":
-        golds = [as_text(item) for item in cast(list[object], value)[:MOST_GOLDS]]
+        golds = [text_of(item) for item in cast(list[object], value)[:MOST_GOLDS]]
         return golds or [""]
-    return [as_text(value)]
+    return [text_of(value)]
 
 
 def prompt_of(row: Row, columns: Columns) -> Prompt:
     """The prompt as a text, or as messages where it is a list of them."""
     value = None if columns.prompt is None else row.get(columns.prompt)
     messages = _messages(value)
-    return messages if messages is not None else as_text(value)
+    return messages if messages is not None else text_of(value)
 
 
 def stop_of(row: Row, columns: Columns) -> Stop:
@@ -100,7 +100,7 @@ def stop_of(row: Row, columns: Columns) -> Stop:
     return _STOPS.get(value, Stop.END_TOKEN) if isinstance(value, str) else Stop.END_TOKEN
 
 
-def as_text(value: object) -> str:
+def text_of(value: object) -> str:
     """A text as it is; a number as Python writes it; of messages the last one's content.
 
     None is the empty text; a list or an object is its JSON text; bytes are read as UTF-8.

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from evenodds.bench.case import Case, Subject, made
 from evenodds.bench.traps import TRAPS, Frame
 from evenodds.bench.words import WORDS
-from evenodds.tasks.prompting import as_text
+from evenodds.domain import as_text
 
 RIGHT = {  # name of a form -> its text; a kind says which of them its verifier reads
     "bare": "«R»",

@@ -11,12 +11,11 @@ import numpy as np
 
 from evenodds.bench.report import FULL
 from evenodds.bench.rounds import judged_pairs
-from evenodds.domain import Completion, Problem, Status, Verdict
+from evenodds.domain import Completion, Problem, Status, Verdict, as_text
 from evenodds.judge import JudgeOptions
 from evenodds.tasks import Task
 from evenodds.tasks.check import right_of, wrong_of
 from evenodds.tasks.data import DataTask
-from evenodds.tasks.prompting import as_text
 from evenodds.verifiers import RegisteredVerifier
 
 GENERATED = 50

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from evenodds.bench.case import Case, made
 from evenodds.bench.hostile import hostile_sizes
 from evenodds.bench.mutate import mutated, others
-from evenodds.domain import Problem
-from evenodds.tasks.prompting import as_text
+from evenodds.domain import Problem, as_text
 
 KIND = "function"
 FORMS = {  # name -> a text with the answer at «R»

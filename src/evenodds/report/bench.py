@@ -8,9 +8,8 @@ from textwrap import wrap
 
 from evenodds.bench import Doubtful, Finding, GoldReport, Report, Row
 from evenodds.bench.gold import Misjudged
-from evenodds.domain import Status, Stop
+from evenodds.domain import Status, Stop, as_text
 from evenodds.report.text import counted, one_line, short, shortened
-from evenodds.tasks.prompting import as_text
 
 HEAD = ("what is tried", "right", "refused", "95 %", "wrong", "paid", "95 %", "policy")
 SHOWN = 12

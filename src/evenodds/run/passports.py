@@ -17,13 +17,12 @@ import numpy as np
 
 from evenodds import __version__
 from evenodds.bench import Report
-from evenodds.domain import Problem
+from evenodds.domain import Problem, as_text
 from evenodds.errors import UsageError
 from evenodds.evaluation import finite, summary_of
 from evenodds.objectives import Objective
 from evenodds.run.folder import RunFolder
 from evenodds.tasks import Task
-from evenodds.tasks.prompting import as_text
 from evenodds.verifiers import RegisteredVerifier, Verifier
 
 SECONDS = 5.0

@@ -9,13 +9,12 @@ from typing import cast
 
 import numpy as np
 
-from evenodds.domain import Completion, Problem, Status, Verdict
+from evenodds.domain import Completion, Problem, Status, Verdict, as_text
 from evenodds.errors import UsageError
 from evenodds.own import FAILURES, described, quiet
 from evenodds.tasks.choose import fitting
 from evenodds.tasks.data import DataTask, without
 from evenodds.tasks.mutate import right_answer, wrong_answers
-from evenodds.tasks.prompting import as_text
 from evenodds.tasks.task import Task
 from evenodds.verifiers import KINDS, RegisteredVerifier, Verifier
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from evenodds.domain import Completion, Problem, Status
+from evenodds.domain import Completion, Problem, Status, as_text
 from evenodds.errors import UsageError
-from evenodds.tasks.prompting import as_text
 from evenodds.tasks.values import short
 from evenodds.verifiers import RegisteredVerifier, Verifier
 

@@ -11,12 +11,12 @@ from typing import cast
 
 import numpy as np
 
-from evenodds.domain import Problem, Prompt
+from evenodds.domain import Problem, Prompt, as_text
 from evenodds.errors import UsageError
 from evenodds.tasks.choose import fitting
 from evenodds.tasks.clean import Placed, cleaned
 from evenodds.tasks.presets import PLAIN, Preset
-from evenodds.tasks.prompting import as_text, example_lines, question_line, user_message
+from evenodds.tasks.prompting import example_lines, question_line, user_message
 from evenodds.tasks.split import Sides, given_sides, split
 from evenodds.tasks.task import TaskOptions
 from evenodds.tasks.values import MAX_CHARACTERS, fields_of, objection, short

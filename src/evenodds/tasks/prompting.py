@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evenodds.domain import Message, Prompt
+from evenodds.domain import Message
 
 
 def stop_strings(style: str) -> tuple[str, ...]:
@@ -25,10 +25,3 @@ def example_lines(examples: Sequence[tuple[str, str]], separator: str = "\n") ->
 def question_line(question: str) -> str:
     """A question with the word behind which its answer is written, among worked examples."""
     return f"Question: {question}\nAnswer:"
-
-
-def as_text(prompt: Prompt) -> str:
-    """A prompt as one text; the messages of a conversation on lines of their own."""
-    if isinstance(prompt, str):
-        return prompt
-    return "\n".join(message["content"] for message in prompt)

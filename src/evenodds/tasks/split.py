@@ -6,8 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
-from evenodds.domain import Problem
-from evenodds.tasks.prompting import as_text
+from evenodds.domain import Problem, as_text
 from evenodds.tasks.task import TaskOptions
 
 SMALL = 10

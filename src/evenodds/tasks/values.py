@@ -9,9 +9,8 @@ from numbers import Real
 from pathlib import Path
 from typing import cast
 
-from evenodds.domain import Message, Prompt
+from evenodds.domain import Message, Prompt, as_text
 from evenodds.errors import UsageError
-from evenodds.tasks.prompting import as_text
 
 MAX_CHARACTERS = 1_000_000
 """No model reads a longer prompt; a longer answer is a mistake too."""

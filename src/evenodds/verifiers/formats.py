@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from evenodds.domain import Completion, Problem
+from evenodds.domain import Completion, Problem, as_text
 from evenodds.verifiers.extract import boxes, tags
 from evenodds.verifiers.reasoning import final_part, opened_by
 
@@ -74,8 +74,7 @@ FORMATS: dict[Format, Form] = {
 
 def is_asked(name: Format, problem: Problem, completion: Completion) -> bool:
     """Whether the prompt asks for the form by its marks; an opened `<think>` asks for its end."""
-    prompt = problem.prompt
-    asked = prompt if isinstance(prompt, str) else "\n".join(turn["content"] for turn in prompt)
+    asked = as_text(problem.prompt)
     if name == "think" and opened_by(completion.prompt_tail) == "think":
         return True
     return any(words in asked for words in FORMATS[name].asked_by)
