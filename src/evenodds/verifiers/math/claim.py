@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from evenodds.verifiers.extract import boxes
+from evenodds.verifiers.extract import stated
 from evenodds.verifiers.math import choice, words
 from evenodds.verifiers.math.clean import clean
 from evenodds.verifiers.math.exact import UndefinedError, exact
@@ -145,7 +145,7 @@ def _is_scientific(node: Node) -> bool:
 @lru_cache(maxsize=4096)
 def read_gold(text: str, policy: Policy) -> Gold:
     """The gold answer: what its last box holds, or what stands behind `####`, or all of it."""
-    cut = _answer_of(text.strip())
+    cut = stated(text)
     empty = Claim(cut[:200], "")
     if not cut.strip():
         return Gold(empty, refusal="it is empty")
@@ -164,14 +164,6 @@ def _is_rational(value: Node) -> bool:
     while value.kind in ("unit", "percent", "deg", "named", "fact"):
         value = value.args[-1 if value.kind == "fact" else 0]
     return _number(value)
-
-
-def _answer_of(text: str) -> str:
-    marks = boxes(text)
-    if marks and marks[-1].is_closed:
-        return marks[-1].text
-    head, separator, reduced = text.rpartition("####")
-    return reduced.strip() if separator and head.count("####") == 0 else text
 
 
 def _gold_claim(text: str, cut: str, policy: Policy) -> Claim:
