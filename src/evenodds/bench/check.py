@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from evenodds.bench import own_cases
 from evenodds.bench.gold import GoldReport, check_all_golds
 from evenodds.bench.report import Report
-from evenodds.bench.run import Progress, bench_task, paid_forms, tried_forms
+from evenodds.bench.rounds import Told
+from evenodds.bench.run import bench_task, paid_forms, tried_forms
 from evenodds.bench.suite import require_available
 from evenodds.judge import JudgeOptions
 from evenodds.tasks import Task
@@ -60,7 +61,7 @@ def _some(count: int, name: str) -> str:
 def check_task(
     task: Task,
     options: JudgeOptions | None = None,
-    progress: Callable[[str], Progress | None] = lambda name: None,
+    progress: Callable[[str], Told | None] = lambda name: None,
 ) -> Checked:
     """Try a task's verifier and judge all golds. progress: makes what is told how far a part is."""
     require_available(task.verifier)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from evenodds.bench.report import FULL
-from evenodds.bench.rounds import judged_pairs
+from evenodds.bench.rounds import Told, judged_pairs
 from evenodds.domain import Completion, Problem, Status, Verdict, as_text
 from evenodds.judge import JudgeOptions
 from evenodds.tasks import Task
@@ -79,7 +79,7 @@ def all_problems(task: Task) -> tuple[Problem, ...]:
 def check_all_golds(
     task: Task,
     options: JudgeOptions | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Told | None = None,
     form: str = "«R»",
 ) -> GoldReport:
     """Judge a right answer to every problem of a task, and wrong ones made from it.

@@ -6,7 +6,7 @@ for the answers of one training step; here each row is a case of its own, so rou
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from evenodds.domain import Completion, Problem, Verdict
 from evenodds.judge import JudgeOptions, open_judge
@@ -17,6 +17,8 @@ ROWS = 64
 CHARACTERS = 4_000_000
 
 Pair = tuple[Problem, Completion]
+Told = Callable[[int, int], None]
+"""Called with what is done and the whole number, while a bench goes on."""
 
 
 def judged_pairs(

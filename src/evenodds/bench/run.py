@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from evenodds.bench import own_cases
 from evenodds.bench.case import Case
 from evenodds.bench.report import Finding, Report, joined
-from evenodds.bench.rounds import ROWS, judged_pairs
+from evenodds.bench.rounds import ROWS, Told, judged_pairs
 from evenodds.bench.suite import drawn, own, quick, task_cases
 from evenodds.errors import GateError
 from evenodds.judge import JudgeOptions
 from evenodds.tasks import Task
 from evenodds.verifiers import RegisteredVerifier, Verifier
-
-Progress = Callable[[int, int], None]
-"""Called with the cases done and their whole number."""
 
 SHORT_SECONDS = 5.0
 """The bench before a run asks for no further verdict after this: a run must start."""
@@ -33,7 +30,7 @@ def run_bench(
     cases: Iterable[Case],
     name: str,
     options: JudgeOptions | None = None,
-    progress: Progress | None = None,
+    progress: Told | None = None,
     seconds: float | None = None,
 ) -> Report:
     """Judge every case through the judge that a run uses; a bench never raises.
@@ -65,7 +62,7 @@ def _until(cases: Sequence[Case], seconds: float | None) -> Iterator[Case]:
 def bench_kind(
     verifier: RegisteredVerifier,
     options: JudgeOptions | None = None,
-    progress: Progress | None = None,
+    progress: Told | None = None,
 ) -> Report:
     """The whole bench of a registered kind on golds of the bench's own."""
     return run_bench(verifier, own(verifier.kind.name), verifier.kind.name, options, progress)
@@ -74,7 +71,7 @@ def bench_kind(
 def bench_task(
     task: Task,
     options: JudgeOptions | None = None,
-    progress: Progress | None = None,
+    progress: Told | None = None,
     short: bool = False,
 ) -> Report:
     """The bench of a task's verifier around the task's own golds.
@@ -95,7 +92,7 @@ def bench_task(
 
 
 def _bench_own(
-    task: Task, options: JudgeOptions | None, progress: Progress | None, short: bool
+    task: Task, options: JudgeOptions | None, progress: Told | None, short: bool
 ) -> Report:
     """First which forms of the gold are paid, then every trap in those forms."""
     verifier, name = task.verifier, task.verifier_name

@@ -16,9 +16,9 @@ from evenodds.tasks.choose import fitting
 from evenodds.tasks.data import DataTask, without
 from evenodds.tasks.mutate import right_answer, wrong_answers
 from evenodds.tasks.task import Task
+from evenodds.tasks.values import short
 from evenodds.verifiers import KINDS, RegisteredVerifier, Verifier
 
-SHOWN = 60
 SECONDS = 5.0
 """After this time no further answer is judged, unless more is asked for: a run must start."""
 PER_LEVEL = 3
@@ -170,7 +170,7 @@ def _require(task: Task, problem: Problem, right: str | None, verdict: Verdict) 
     if not is_registered and not 0 <= verdict.score <= 1:
         raise UsageError(
             f"the verifier {task.verifier_name!r} returned {verdict.score:g} for the gold "
-            f"answer {_short(right)}; a score lies between 0 and 1, and 1 is right. "
+            f"answer {short(right)}; a score lies between 0 and 1, and 1 is right. "
             "Mend the function."
         )
 
@@ -210,8 +210,8 @@ def wrong_of(task: Task, problem: Problem, right: str) -> tuple[str, ...]:
 
 def _paid(task: Task, problem: Problem, said: str) -> UsageError:
     return UsageError(
-        f"the verifier {task.verifier_name!r} pays the wrong answer {_short(said)} to "
-        f"{_short(as_text(problem.prompt))}, whose gold is {_short(problem.answer)}. "
+        f"the verifier {task.verifier_name!r} pays the wrong answer {short(said)} to "
+        f"{short(as_text(problem.prompt))}, whose gold is {short(problem.answer)}. "
         "Choose another --verifier, or change its policy."
     )
 
@@ -228,7 +228,7 @@ def require_apart(task: Task) -> None:
             if problem.key in held:
                 raise UsageError(
                     f"the task {task.name!r} asks a held-out problem in training. Got "
-                    f"{_short(as_text(problem.prompt))} at {task.levels[level]!r}. "
+                    f"{short(as_text(problem.prompt))} at {task.levels[level]!r}. "
                     "Mend its generate: it must pass over what held_out returns."
                 )
 
@@ -268,17 +268,8 @@ def _refused(
     drop = ", or leave such rows out: task.drop_unreadable = true" if is_data else ""
     return UsageError(
         f"the verifier {task.verifier_name!r} {fits} the gold answer "
-        f"{_short(problem.answer if right is None else right)} of "
-        f"{_short(as_text(problem.prompt))} at {task.levels[problem.level]!r}. Got "
-        f"{verdict.status.value} ({_line(verdict.note)[:200] or 'no note'}){more}. "
+        f"{short(problem.answer if right is None else right)} of "
+        f"{short(as_text(problem.prompt))} at {task.levels[problem.level]!r}. Got "
+        f"{verdict.status.value} ({' '.join(verdict.note.split())[:200] or 'no note'}){more}. "
         f"{mend if is_registered else 'Mend the function'}, or mend the answer{drop}."
     )
-
-
-def _short(text: object) -> str:
-    line = _line(str(text))
-    return repr(line if len(line) <= SHOWN else line[: SHOWN - 1] + "…")
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())

@@ -12,6 +12,7 @@ from typing import cast
 from evenodds.domain import Message, Prompt, as_text
 from evenodds.errors import UsageError
 
+SHOWN = 60
 MAX_CHARACTERS = 1_000_000
 """No model reads a longer prompt; a longer answer is a mistake too."""
 
@@ -57,7 +58,7 @@ def short(value: object) -> str:
         text = " ".join(str(value)[:1_000].split())
     except Exception:  # a foreign type may not be written
         text = f"a {type(value).__name__}"
-    return repr(text[:60])
+    return repr(text if len(text) <= SHOWN else text[: SHOWN - 1] + "…")
 
 
 def as_answer(value: object) -> str | None:
