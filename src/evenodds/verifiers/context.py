@@ -16,7 +16,7 @@ _NOT = re.compile(
 )
 _WRONG_ANSWER = re.compile(
     r"\b(?:wrong|incorrect|false|bad)\s{1,3}(?:final )?(?:answer|result|value)\b"
-    r"[\s:=*$]{0,4}(?:(?:is|was|would be)[\s:=*$]{0,4})?\Z",
+    r"[\s:=*$]{0,4}(?:(?:is|was|would be)[\s:=*$]{0,4})?\Z|\b(?:wrong|incorrect)\s?:\s{0,2}\Z",
     re.IGNORECASE,
 )
 _DENIED = re.compile(
@@ -39,6 +39,16 @@ _HEDGE_AFTER = re.compile(
     re.IGNORECASE,
 )
 _OR_PERHAPS = re.compile(r"\bor\s{1,2}(?:maybe|perhaps|possibly)[\s$*(\\]{0,4}\Z", re.IGNORECASE)
+_COULD_BE = re.compile(
+    r"\b((?:could|might|may|can) be|perhaps|maybe|possibly)\b[^0-9]{0,12}[0-9].{0,60}?\b\1"
+    r"[\s$*(]{0,4}\Z",
+    re.IGNORECASE | re.DOTALL,
+)
+# `x = 41, x = 42`
+_SAME_NAME = re.compile(
+    r"\b([a-zA-Z])\s?=\s?[-+0-9./]{1,30}[\s$]{0,3}(?:,|;|or|and)(?:\s(?:or|and))?[\s$]{0,3}\1\s?=\Z"
+)
+_NO = re.compile(r"\s{0,2}(?:no|nope|wrong)\b", re.IGNORECASE)
 _RETRACTED = re.compile(
     r"\b(?:wait|actually|correction|scratch that|i was wrong|that is wrong|that's wrong|mistake"
     r"|no,|sorry|on second thought|rather)",
@@ -60,7 +70,7 @@ def objection(text: str, mark: Mark) -> Objection | None:
     if _NOT.search(before + lead) or _WRONG_ANSWER.search(before + lead):
         return Objection("the answer is negated")
     after = text[mark.end : mark.end + 2_000]
-    if _DENIED.match(after):
+    if _DENIED.match(after) or (mark.text[-1:] == "?" and _NO.match(after)):
         return Objection("the answer is taken back by what follows")
     qualified = qualification(before + lead, after, mark.how == "box")
     if qualified is not None:
@@ -80,6 +90,10 @@ def objection(text: str, mark: Mark) -> Objection | None:
 def _around_number(before: str, mark: Mark) -> Objection | None:
     if "=" not in mark.text and _HEDGE_BEFORE.search(before):
         return Objection("it is one of several numbers", is_several=True)
+    if _COULD_BE.search(before):
+        return Objection("it is one of several guesses", is_several=True)
+    if _SAME_NAME.search(before + mark.text[: mark.text.find("=") + 1]):
+        return Objection("it is one of several values of a name", is_several=True)
     if _RELATED.search(before):
         return Objection("it is the bound of a relation")
     if before.rstrip(" ")[-1:] in ("√", "∛"):

@@ -176,6 +176,12 @@ _RUN_TOKEN = re.compile(
 _AFTER = re.compile(
     r"(?:[^\s,;<\\]|<(?!/?[a-zA-Z]{1,10}>)|\\(?:text|textbf|mathrm|mbox)\s?\{[^{}]{0,80}\}|\\[^\s]){0,60}"
 )
+# `5 (not 6)` and `5, not 6` say 5
+_DENIED_TAIL = re.compile(
+    r"(?:\s?\(|[,;]\s|\s[-–—]\s?)(?:and\s|but\s)?(?:not|rather than|instead of|nicht|no)\s"
+    r"[^()\n.,;]{1,40}\)?[.!]?\s{0,9}\Z"
+)
+_EMPHASIS = re.compile(r"(?<![^\s([{:=,;])(?:\*{1,3}|_{1,3})(?=[^\s*_])")
 _SCALE_AFTER = re.compile(
     r"\s{1,2}(?:\\?%|percent\b|pct\b|thousand\b|million\b|billion\b|trillion\b)"
 )
@@ -194,11 +200,14 @@ def last_number(text: str) -> list[Mark]:
     Words, semicolons, line breaks, and commas with a space behind them end it, so that the last
     digit of `12*34` or of `\\sqrt{17}` is never taken for an answer.
     """
-    last = max(text.rfind(digit) for digit in "0123456789") + 1
+    denied = _DENIED_TAIL.search(text, max(0, len(text) - 80))
+    limit = denied.start() if denied else len(text)
+    last = max(text.rfind(digit, 0, limit) for digit in "0123456789") + 1
     if last == 0:
         return []
     start = _run_start(text, max(0, last - RUN_WINDOW), last)
-    suffix = _AFTER.match(text, last)
+    start = _past_emphasis(text, start)
+    suffix = _AFTER.match(text, last, limit)
     end = suffix.end() if suffix else last
     scale = _SCALE_AFTER.match(text, end)
     if scale:
@@ -216,6 +225,12 @@ def _run_start(text: str, window: int, last: int) -> int:
     while start < last and text[start] in " )]}":
         start += 1
     return _past_words(text, start, last) if start else start
+
+
+def _past_emphasis(text: str, start: int) -> int:
+    """The start behind the stars of `**24**`, which are no sign of a product there."""
+    emphasis = _EMPHASIS.match(text, start)
+    return emphasis.end() if emphasis else start
 
 
 def _past_words(text: str, start: int, last: int) -> int:

@@ -14,7 +14,10 @@ _RELATED = re.compile(
     r"|bigger|higher|lower|other|different) than|at least|at most|up to|close to|near|twice|double"
     r"|triple|half(?: of)?|different from|differs from|opposite of|negative of|reciprocal of"
     r"|inverse of|square of|root of|multiple of|factor of|divisor of|no longer|hardly|scarcely"
-    r"|unlikely to|anything but|everything but|all but|except|excluding)" + _OPENING,
+    r"|unlikely to|anything but|everything but|all but|except|excluding"
+    r"|(?:number|value) (?:after|before|between)|one more than|one less than|cube of|log of"
+    r"|(?:[0-9]{1,9}|two|three|four|five|six|ten|hundred) times|successor of|predecessor of)"
+    + _OPENING,
     re.IGNORECASE,
 )
 _EXCEPTED = re.compile(
@@ -27,18 +30,30 @@ _DOUBTED = re.compile(
     r"|no one would|unlikely)\s{1,2}(?:that\s|if\s|whether\s)?(?:(?!\bbut\b)[^.,;:!?\n]){0,40}\Z",
     re.IGNORECASE,
 )
+_SUPPOSED = re.compile(
+    r"(?:\b(?:suppose|supposing|assume|assuming|imagine|whether|if)\s(?:that\s)?"
+    r"|\b(?:some(?:one|body)?|people|he|she|they|student|friend|teacher|book|bob|alice)\s[^.:\n]{0,20}"
+    r"\b(?:claim|say|said|think|thought|believe|guess|insist)[a-z]{0,3}\s(?:that\s)?[\"'“”*]{0,3})"
+    r"(?:the\s|my\s|our\s|an?\s)?(?:final\s|correct\s)?"
+    r"(?:(?:answer|result|solution)\s(?:is|was|were|would be|equals)\s?)?[\s$*\"'“”]{0,3}\Z",
+    re.IGNORECASE,
+)
 _STRUCK = re.compile(r"~~[\s$*]{0,4}\Z")
 _SIGN_BEFORE = re.compile(r"(?:¬|\\l?not\s|\\neg\s)[\s$*(]{0,4}\Z")
 
 _CALLED_WRONG = re.compile(
-    r"[\s$*)\]}]{0,6}(?:\.\s{1,2}|,\s)?(?:\b(?:this|that|which)\s)?(?:is|was)\s"
-    r"(?:the\s|a\s|an\s)?(?:wrong|incorrect|false|impossible|excluded|ruled out|trap|mistake)\b"
+    r"[\s$*)\]}\"'”]{0,6}(?:\.\s{1,2}|[,;:]\s|\s?[-–—]\s)?[\"'”]?(?:,\s)?(?:\bbut\s)?"
+    r"(?:\b(?:this|that|which|it|he|she|they)\s)?(?:is|was|are|were)\s"
+    r"(?:the\s|a\s|an\s)?"
+    r"(?:wrong|incorrect|false|mistaken|impossible|excluded|ruled out|trap|mistake)\b"
+    r"|[\s$*)\]}\"'”]{0,6}[,;:.]?\s(?:which|this|that|but that) (?:leads|is a contradiction|fails)"
     r"|[\s$*]{0,4}\((?:wrong|incorrect|false)\b|[\s$*]{0,4}[✗✘❌]",
     re.IGNORECASE,
 )
 _OTHERWISE = re.compile(
     r"[\s$*)\]}]{0,6},?\s{0,2}if\b[^.\n]{0,60}\b(?:else|otherwise)\b", re.IGNORECASE
 )
+_POWERED = re.compile(r"[\s$*)]{0,4}\s(?:squared|cubed|factorial|hundred)\b", re.IGNORECASE)
 _ALSO = re.compile(
     r"[\s$*)\]}.;,]{0,6}(?:\bas well as\b|\bor is it\b)|[\s$*)\]}]{0,6}(?:\.{2,3}|…)\s{0,2}or\b",
     re.IGNORECASE,
@@ -53,6 +68,10 @@ def qualification(before: str, after: str, is_boxed: bool) -> Objection | None:
     """
     if not is_boxed and (_RELATED.search(before) or _EXCEPTED.search(before)):
         return Objection("words before it make another value of it")
+    if not is_boxed and _POWERED.match(after):
+        return Objection("words behind it make another value of it")
+    if _SUPPOSED.search(before):
+        return Objection("it is only supposed, or said by others")
     if _DOUBTED.search(before):
         return Objection("words before it doubt it")
     if _SIGN_BEFORE.search(before) or (_STRUCK.search(before) and after[:2] == "~~"):

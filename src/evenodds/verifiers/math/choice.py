@@ -12,12 +12,16 @@ _LABEL = re.compile(
 _GOLD_START = re.compile(r"\(?([A-J])(?:\)|[.:])\s|([A-J])\s(?=[A-Z])")
 _GOLD_END = re.compile(r"(?:^|\n|\bis\s)\s{0,4}\(([A-J])\)\s")
 # a bare I is a pronoun
-_MENTION = re.compile(r"(?<![A-Za-z0-9'_\\])(?:\(([A-J])\)|([A-HJ]))(?![A-Za-z0-9_'^=+/-])")
+_MENTION = re.compile(
+    r"(?<![A-Za-z0-9'_\\])(?:\(([A-J])\)|([A-HJ]))(?![A-Za-z0-9_'^=+/-]|\s?\*\s?[0-9a-z(\\])"
+)
 _ARTICLE = re.compile(r"\s[a-z]{2}")
 _VERB = re.compile(r"\s(?:is|was|as|because|since|and|or|seems|must|would|will|it|not)\b")
 _DENIED = re.compile(
     r"(?:\bnot|\bnor|\bneither|n't|n’t|\bcannot|\bnon|\bnicht|\bpas|\bexcept|\bexclude|\beliminate"
-    r"|\brule out|\bwrong|\bincorrect|不是|不)[\s*(:a-z]{0,24}\Z"
+    r"|\brule out|\bwrong|\bincorrect|不是|不"
+    r"|\b(?:all|any|anything|everything) but)[\s*(:a-z]{0,24}\Z",
+    re.IGNORECASE,
 )
 _DENIED_AFTER = re.compile(
     r"[\s)*.]{0,3}(?:is|was|are|seems)\s(?:not|wrong|incorrect|false|eliminated)|\s?isn't"
@@ -29,7 +33,9 @@ _STRONG = re.compile(
     re.IGNORECASE,
 )
 _LETTER_FIRST = re.compile(r"\s{0,9}[:*(]{0,3}([A-J])(?:[).:,*]|\s{0,2}\Z|[^\x00-\x7f])")
-_STYLE = re.compile(r"\\(?:text|textbf|mathrm|mathbf|textit|boxed|mathcal)\s?\{|[{}$*]|\\[()\[\]]")
+_STYLE = re.compile(
+    r"\\(?:text|textbf|mathrm|mathbf|textit|boxed|mathcal)\s?\{|[{}$]|\*(?!\s?[0-9])|\\[()\[\]]"
+)
 MAX_MENTIONS = 200
 MAX_TEXT = 4_000
 

@@ -53,6 +53,7 @@ _UNICODE = {
     "。": ".",
     "′": "'",
     "’": "'",
+    "或": " or ",
     "€": " ",
     "£": " ",
     "¥": " ",
@@ -96,6 +97,8 @@ _BRACED_COMMA = re.compile(r"(?<=[0-9])\s?\{\s?,\s?\}\s?(?=([0-9]{1,40}))")
 _GROUPED = re.compile(r"(?<![0-9.,_^])[1-9][0-9]{0,2}(?: [0-9]{3}){1,12}(?![0-9])")
 _CROSS = re.compile(r"(?<=[0-9)])\s[xX]\s(?=[0-9(])")
 _WORDED = re.compile(r"\b(?:minus|negative) (?=[0-9\\])")
+_SUBSCRIPT = re.compile(r"\A_(?=\{)")
+_GLUED = re.compile(r"(?<=[0-9)}])(or|and)(?=[A-Za-z]\s?[(=])")
 _ENDS = ' *_`".,:;?\\'
 _DIGITS_APART = re.compile(r"(?<=[0-9.])\s{1,1500}(?=[0-9.])")
 _PLAIN_TEXT = re.compile(r"\\text\{([^{}]{0,200})\}")
@@ -111,6 +114,7 @@ def clean(text: str) -> str:
     if "," in text and "{" in text:
         text = _BRACED_COMMA.sub(lambda match: "" if len(match[1]) == 3 else ".", text)
     text = text.replace("$", " ").replace("\n", " ").replace("\t", " ")
+    text = _GLUED.sub(r" \1 ", text)
     text = _CROSS.sub("*", _WORDED.sub("-", text))
     text = _GROUPED.sub(lambda match: match[0].replace(" ", ""), text)
     return trimmed(text)
@@ -163,7 +167,7 @@ def _is_unit(match: re.Match[str], letter: str) -> bool:
 
 def trimmed(text: str) -> str:
     """Without emphasis and punctuation at the ends; an ellipsis stays, for it says `and so on`."""
-    text = text.strip(' *_`"').rstrip("\\ ")
+    text = _SUBSCRIPT.sub(r"\\_", text.strip(' *`"')).strip(' *_`"').rstrip("\\ ")
     if text.endswith("..."):
         return text
     return text.rstrip(_ENDS).lstrip(" *_`\"':;,?")

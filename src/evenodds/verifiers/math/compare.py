@@ -16,6 +16,7 @@ _ROOTS = re.compile(r"(x|z|t|\\lambda)_?\d$")
 _STRUCTURES = frozenset(["group", "list", "matrix", "region", "assign", "eq", "order", "text"])
 MAX_MATCHED = 60
 MAX_CLEARED = 6
+_EMPTY = Node("sym", (), "empty")
 
 
 def same(gold: Node, answer: Node, policy: Policy) -> str | None:
@@ -89,8 +90,21 @@ def _compatible(gold: Node, answer: Node) -> bool:
     if gold.name == answer.name or "text" in (gold.args[1].kind, answer.args[1].kind):
         return True
     left, right = gold.args[1], answer.args[1]
+    if _is_constant_function(gold) and _is_constant_function(answer):
+        return left.name == right.name != "()" or left.args[:1] == right.args[:1]
     plain = Node("sym", (), "y")
     return (left == plain and _is_applied(right)) or (right == plain and _is_applied(left))
+
+
+def _is_constant_function(named: Node) -> bool:
+    """`W(n) = 1`: a value of a function that does not depend on its variable."""
+    value, name = named.args
+    variables = name.args[1:] if name.name == "()" else name.args
+    return (
+        _is_applied(name)
+        and all(part.kind == "sym" for part in variables)
+        and not symbols(value) - CONSTANTS
+    )
 
 
 def _is_applied(node: Node) -> bool:
@@ -306,6 +320,8 @@ def _is_ordered(node: Node) -> bool:
 
 
 def _collections(gold: Node, answer: Node, policy: Policy) -> str | None:
+    if Node("group", (_EMPTY,), "{}") in (gold, answer) and gold != answer:
+        return None  # a set of the empty set is not empty
     gold, answer = _opened(gold, answer), _opened(answer, gold)
     left, right = _elements(gold), _elements(answer)
     if gold.kind not in ("group", "list") and answer.kind == "list" and len(right) > 1:
@@ -314,7 +330,7 @@ def _collections(gold: Node, answer: Node, policy: Policy) -> str | None:
         return None
     if _is_ordered(gold) or _is_ordered(answer):
         return _in_order(left, right, policy)
-    if _is_set(gold) or _is_set(answer):
+    if _is_set(gold) or _is_set(answer) or all(part.kind == "group" for part in left):
         left, right = _distinct(left, policy), _distinct(right, policy)
     return _in_any_order(left, right, policy)
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from evenodds.verifiers.extract import (
+    MOST,
     Mark,
     boxes,
     hashes,
@@ -45,7 +46,18 @@ _JOIN = re.compile(r"[,;&]|\b(?:and|or|und|oder|et|ou)\b")
 
 def box_cluster(text: str) -> list[Mark]:
     """The last box, with those before it that belong to the same answer."""
-    return _cluster(text, boxes(text))
+    marks = boxes(text)
+    return _cluster(text, _outermost(text, marks) if len(marks) > 1 else marks)
+
+
+def _outermost(text: str, marks: list[Mark]) -> list[Mark]:
+    """The marks up to the box around the last one, where it says more: `\\boxed{\\boxed{4}2}`."""
+    last = marks[-1]
+    for i, mark in enumerate(marks[-MOST:-1], max(0, len(marks) - MOST)):
+        if mark.end > last.end and mark.is_closed:
+            rest = text[mark.start : last.start] + text[last.end : mark.end]
+            return marks[: i + 1] if re.search(r"\w", rest.replace("boxed", "")) else marks
+    return marks
 
 
 def _cluster(text: str, marks: list[Mark]) -> list[Mark]:
@@ -157,6 +169,7 @@ def whole_marks(text: str) -> list[Mark]:
 
 
 _WORD = re.compile(r"(?<![\\{a-zA-Z])[a-zA-Z]{2,40}(?![a-zA-Z])|[^\W\d_\x00-\x7f]{2,40}")
+_MINUS = re.compile("[\u2212\ufe63\uff0d\u2010\u2011]|(?<=[\\s($])\u2013(?=[0-9.])")
 _NOT_A_WORD = FUNCTIONS | {"sqrt", "pi", "and", "or"}
 
 
@@ -174,7 +187,8 @@ def tail_mark(text: str) -> list[Mark]:
 
 
 def number_mark(text: str) -> list[Mark]:
-    return last_number(text)
+    """The last number; every sign that looks like a minus is one."""
+    return last_number(text if text.isascii() else _MINUS.sub("-", text))
 
 
 SCANNERS: dict[str, Callable[[str], list[Mark]]] = {

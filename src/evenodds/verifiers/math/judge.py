@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -23,6 +24,10 @@ from evenodds.verifiers.math.policy import DEFAULT, Policy
 from evenodds.verifiers.objection import Objection, reordered
 from evenodds.verifiers.verdicts import final_text, gold_unreadable, paid, unpaid
 
+# `$` with a line break behind it begins no formula, in TeX's dialects that people read
+_BROKEN = re.compile(
+    r"(?:(?<![$\\])\$(?!\$)|\\\()[ \t]{0,9}\n\s{0,9}[^\s$\\]{1,80}\s{0,9}\n[ \t]{0,9}(?:\$|\\\))"
+)
 _OPEN_ENDED = frozenset(["last number", "last formula", "whole text", "last line", "formula"])
 
 
@@ -183,6 +188,8 @@ def _read(text: str, marks: Sequence[Mark], policy: Policy) -> Found:
 
 
 def _against(text: str, mark: Mark) -> Objection | None:
+    if _BROKEN.search(text, mark.start, mark.end + 40):
+        return Objection("an inline formula is broken over lines")
     if mark.how in _OPEN_ENDED and is_program(text, mark):
         return Objection("it is program code")
     if mark.how in ("whole text", "last line"):

@@ -145,11 +145,17 @@ def from_inequality(node: Node, is_gold: bool) -> Node:
     The variable has to stand alone, a minus aside, for `2x + 3 < 5` is a question and no answer;
     only a gold is solved. An `order` has its sides from small to large, and its signs as name.
     """
-    sides, signs = node.args, node.name.split()
+    sides, signs = tuple(map(_as_variable, node.args)), node.name.split()
     if signs[0] in (">", ">="):
         sides, signs = sides[::-1], [_FLIPPED[sign] for sign in signs[::-1]]
     solved = _solved(sides, signs, is_gold)
     return solved or Node("order", sides, " ".join(signs))
+
+
+def _as_variable(side: Node) -> Node:
+    """`f(x)` alone on a side of an inequality is what it is about."""
+    is_applied = side.kind == "call" and len(side.name) == 1 and side.args[0].kind == "sym"
+    return Node("sym", (), f"{side.name}({side.args[0].name})") if is_applied else side
 
 
 def _solved(sides: tuple[Node, ...], signs: list[str], is_gold: bool) -> Node | None:

@@ -171,8 +171,8 @@ def _check(sides: tuple[Node, ...], count: int) -> None:
     for side, value in zip(sides[: count - 1], values, strict=False):
         differs = value is not None and value != last and is_literal(side)
         if differs and not is_decimal(side) and not is_decimal(sides[count - 1]):
-            confirmed = sum(other == last for other in values[:-1])
-            if not confirmed:
+            written = zip(sides[: count - 1], values, strict=False)
+            if not any(other == last and not is_literal(node) for node, other in written):
                 raise SeveralError("two different numbers are called equal")
     for side in sides[count:]:
         value = _number(side)
