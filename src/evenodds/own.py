@@ -69,6 +69,8 @@ def _from_file(place: str) -> ModuleType:
             spec.loader.exec_module(module)
     except BaseException as error:  # whatever the file raises, the file could not be read
         sys.modules.pop(spec.name, None)
+        if isinstance(error, KeyboardInterrupt):  # a person waits for it no longer
+            raise
         raise _failed(place, error) from error
     return module
 
@@ -77,6 +79,8 @@ def _from_module(place: str) -> ModuleType:
     try:
         with quiet():
             return importlib.import_module(place)
+    except KeyboardInterrupt:
+        raise
     except BaseException as error:  # as for a file
         raise _failed(place, error) from error
 

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,6 +18,7 @@ import pytest
 
 from evenodds.cli import main
 
+NUMBER = ["--verifier", "number"]
 ROWS = [
     {"answer": "\\boxed{42}", "gold": "42", "id": "a"},
     {"answer": "The answer is not 42.", "gold": "42", "id": "b"},
@@ -130,3 +138,93 @@ def test_the_file_that_is_read_is_not_written(file, capsys) -> None:
     )
     assert "does not exist" in refusal(capsys, "none.jsonl", "--verifier", "number")
     assert "not CSV" in refusal(capsys, "none.csv", "--verifier", "number")
+
+
+def test_a_link_stays_a_link_and_permissions_stay(file, tmp_path) -> None:
+    private, link = tmp_path / "private.jsonl", tmp_path / "link.jsonl"
+    private.write_text("before")
+    private.chmod(0o600)
+    link.symlink_to(private)
+    assert main(["grade", str(file), "--verifier", "number", "--out", str(link)]) == 0
+    assert link.is_symlink() and len(private.read_text().splitlines()) == 5
+    assert private.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+def test_a_pipe_or_a_device_is_written_to_and_not_replaced(file, tmp_path, capsys) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        read = pool.submit(pipe.read_text)
+        assert main(["grade", str(file), "--verifier", "number", "--out", str(pipe)]) == 0
+        assert len(read.result(10).splitlines()) == 5
+    assert pipe.is_fifo()
+    capsys.readouterr()
+    assert "a device or a pipe" in refusal(capsys, pipe, *NUMBER)
+    assert "a folder" in refusal(capsys, tmp_path, *NUMBER)
+    assert "takes a file" in refusal(capsys, file, *NUMBER, "--out", "")
+    assert "takes a file" in refusal(capsys, file, *NUMBER, "--out", tmp_path)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there is no SIGTERM")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_leaves_nothing_half_made(number, code, tmp_path) -> None:
+    file, out = tmp_path / "a.jsonl", tmp_path / "out"
+    out.mkdir()
+    file.write_text('{"answer": "1", "gold": "1"}\n' * 200_000)
+    command = [sys.executable, "-m", "evenodds", "grade", str(file), *NUMBER]
+    command += ["--out", str(out / "o.jsonl")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        while not [*out.iterdir()]:
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.send_signal(number)
+        said = process.communicate(timeout=30)[1]
+    assert process.returncode == code and f"stopped by {number.name}" in said
+    assert [*out.iterdir()] == []
+
+
+@pytest.mark.parametrize("name", ["a.jsonl.gz", "a.json", "A.PARQUET"])
+def test_the_files_that_a_task_takes(name, tmp_path, capsys) -> None:
+    rows = [{"answer": "1", "gold": "1"}, {"answer": "2", "gold": "1"}]
+    path = tmp_path / name
+    if name.endswith("gz"):
+        path.write_bytes(gzip.compress(b"\n".join(json.dumps(row).encode() for row in rows)))
+    elif name.endswith("json"):
+        path.write_text(json.dumps(rows, indent=1))
+    else:
+        parquet.write_table(pa.Table.from_pylist(rows), path)
+    assert main(["grade", str(path), *NUMBER]) == 0
+    graded = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["score"] for row in graded] == [1, 0]
+
+
+def test_a_zipped_file_that_is_damaged_is_refused(tmp_path, capsys) -> None:
+    for data in (
+        b"\x1f\x8b\x08\0\0\0\0\0\0\x03garbage, garbage",
+        b"no zip",
+        gzip.compress(b"{}")[:9],
+    ):
+        (tmp_path / "a.jsonl.gz").write_bytes(data)
+        assert "cannot be read" in refusal(capsys, tmp_path / "a.jsonl.gz", *NUMBER)
+
+
+def test_values_of_parquet_that_python_does_not_have(tmp_path, capsys) -> None:
+    broken = [None, pa.py_buffer(b"\0\0\0\0\2\0\0\0"), pa.py_buffer(b"\xff4")]
+    columns = {
+        "answer": pa.Array.from_buffers(pa.string(), 1, broken),
+        "gold": pa.array(["4"]),
+        "nano": pa.array([1], pa.timestamp("ns")),
+        "far": pa.array([2**31 - 2], pa.date32()),
+    }
+    parquet.write_table(pa.table(columns), tmp_path / "a.parquet")
+    assert main(["grade", str(tmp_path / "a.parquet"), *NUMBER]) == 0
+    row = json.loads(capsys.readouterr().out)
+    assert (row["answer"], row["score"]) == ("\ufffd4", 1)
+    assert row["nano"].startswith("1970-01-01") and row["nano"].endswith("1")
+
+
+def test_an_empty_table_of_a_policy_file_is_empty(file, tmp_path, capsys) -> None:
+    (tmp_path / "p.toml").write_text("[policy]\n")
+    flags = ["--policy-table", str(tmp_path / "p.toml")]
+    assert main(["grade", str(file), *NUMBER, *flags]) == 0

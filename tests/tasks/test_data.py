@@ -219,7 +219,7 @@ def test_only_the_columns_needed_of_a_parquet_are_read(tmp_path: Path) -> None:
 
 def test_a_damaged_parquet_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "d.parquet").write_bytes(b"PAR1 no")
-    with pytest.raises(UsageError, match="no parquet file"):
+    with pytest.raises(UsageError, match="cannot be read as parquet"):
         make_task(str(tmp_path / "d.parquet"))
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 from evenodds.errors import UsageError
-from evenodds.tasks.rows import no_parquet, require_data
+from evenodds.tasks.rows import is_parquet, no_parquet, read_file, require_data
 
 BATCH = 256  # rows of a parquet file in memory
 MOST_DIGITS = 4_000
@@ -22,6 +24,9 @@ class Unreadable:
 
     why: str
 
+
+_NO_PYTHON = (ValueError, OverflowError)
+"""What pyarrow raises for a value that Python cannot hold; a text that is no UTF-8 as well."""
 
 Found = tuple[int, dict[str, Any] | Unreadable]
 
@@ -52,21 +57,38 @@ def survey(path: Path) -> Survey:
 
 
 def rows_of(path: Path) -> Iterator[Found]:
-    """Each row with its number: of the line in a JSONL file, from 1 in a parquet file."""
+    """Each row with its number: of the line in a JSONL file, else from 1.
+
+    The files that a task takes: JSONL, also zipped, a JSON list, or parquet.
+    """
     require_data(path)
-    return _parquet(path) if path.suffix == ".parquet" else _jsonl(path)
+    if is_parquet(path):
+        return _parquet(path)
+    return _listed(path) if path.suffix.lower() == ".json" and _is_list(path) else _jsonl(path)
+
+
+def _is_list(path: Path) -> bool:
+    with open(path, "rb") as file:
+        return file.read(1_000).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"["
+
+
+def _listed(path: Path) -> Iterator[Found]:
+    """The rows of a JSON list, which is read as a whole."""
+    yield from ((number, dict(row)) for number, (_, row) in enumerate(read_file(path), 1))
 
 
 def _jsonl(path: Path) -> Iterator[Found]:
+    opened = gzip.open if path.suffix.lower() == ".gz" else open
     try:
-        with open(path, "rb") as file:
+        with opened(path, "rb") as file:
             for number, line in enumerate(file, 1):
                 if number == 1:
                     line = line.removeprefix(b"\xef\xbb\xbf")
                 if line.strip():
                     yield number, _parsed(line)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read. Got {error.strerror}. Check it.") from error
+    except (OSError, EOFError, zlib.error) as error:  # the last two: of a damaged zipped file
+        why = getattr(error, "strerror", None) or error
+        raise UsageError(f"{path} cannot be read. Got {why}. Check it.") from error
 
 
 def _parsed(line: bytes) -> dict[str, Any] | Unreadable:
@@ -93,8 +115,31 @@ def _parquet(path: Path) -> Iterator[Found]:
     try:
         with parquet.ParquetFile(path) as file:
             for batch in file.iter_batches(batch_size=BATCH):
-                for row in cast(list[dict[str, Any]], batch.to_pylist()):
+                columns = [_values(column) for column in cast(list[Any], batch.columns)]
+                for values in zip(*columns, strict=True):
                     number += 1
-                    yield number, row
+                    yield number, dict(zip(batch.schema.names, values, strict=True))
     except Exception as error:  # pyarrow raises many kinds for a damaged file
         raise no_parquet(path, error) from error
+
+
+def _values(column: Any) -> list[Any]:
+    try:
+        return column.to_pylist()
+    except _NO_PYTHON:
+        return [_value(scalar) for scalar in column]
+
+
+def _value(scalar: Any) -> object:
+    """A value, or its text where Python has no such value: a nanosecond, a date far off.
+
+    Bytes in a text that are no UTF-8 become U+FFFD, as in a JSONL file.
+    """
+    import pyarrow
+
+    try:
+        return scalar.as_py()
+    except _NO_PYTHON:
+        if isinstance(scalar, pyarrow.StringScalar | pyarrow.LargeStringScalar):
+            return scalar.as_buffer().to_pybytes().decode("utf-8", "replace")
+        return scalar.cast(pyarrow.string()).as_py()

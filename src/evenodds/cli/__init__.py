@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from io import TextIOWrapper
+from types import FrameType
 from typing import TextIO
 
 from evenodds import __version__
@@ -79,9 +81,36 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, TextIOWrapper):  # an encoding without our signs shows question marks
             stream.reconfigure(errors="replace")
     try:
-        return _answer(list(sys.argv[1:] if argv is None else argv))
+        with _terminable():
+            return _answer(list(sys.argv[1:] if argv is None else argv))
     finally:
         _settle(sys.stderr)
+
+
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM came."""
+
+
+@contextmanager
+def _terminable() -> Generator[None]:
+    """SIGTERM is met as Ctrl-C is, so that nothing half-made stays; a second one ends at once."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        raise _Terminated
+
+    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:  # ignored, or somebody's own
+        yield
+        return
+    try:
+        signal.signal(signal.SIGTERM, stop)
+    except ValueError:  # not the main thread: it stays as it is
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _answer(arguments: list[str]) -> int:
@@ -100,9 +129,10 @@ def _answer(arguments: list[str]) -> int:
         what = one_line(f"{type(error).__name__}: {error}")[:300]
         _say(f"this should not happen: {what}. Set EVENODDS_DEBUG=1 for the traceback.")
         return 1
-    except KeyboardInterrupt:
-        _say("stopped by SIGINT.")
-        return 130
+    except KeyboardInterrupt as error:
+        number = signal.SIGTERM if isinstance(error, _Terminated) else signal.SIGINT
+        _say(f"stopped by {number.name}.")
+        return 128 + number
 
 
 def _written(arguments: list[str]) -> int:

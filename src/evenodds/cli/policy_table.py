@@ -22,5 +22,5 @@ def read_table(path: str | None, pairs: Sequence[str]) -> dict[str, Any]:
 
 def _entries(data: dict[str, Any]) -> dict[str, Any]:
     task = data.get("task")
-    inner = data.get("policy") or (task.get("policy") if isinstance(task, dict) else None)
+    inner = data.get("policy", task.get("policy") if isinstance(task, dict) else None)
     return dict(inner) if isinstance(inner, dict) else data

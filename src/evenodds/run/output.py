@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,17 +17,26 @@ from evenodds.run.durable import told
 def whole_file(path: Path) -> Generator[TextIO]:
     """Write under a temporary name beside `path`; at the end it takes the place of `path`.
 
-    Whatever goes wrong, `path` is as it was, and nothing is left beside it. Raises `RunError` in
-    one line where the system refuses.
+    Whatever goes wrong, `path` is as it was, and nothing is left beside it. A link stays, and what
+    it leads to is replaced; a file that was there keeps its permissions. A device or a pipe, such
+    as /dev/null, has no place that a file could take: it is written to as it is. Raises `RunError`
+    in one line where the system refuses.
     """
-    temporary = path.parent / f".evenodds-tmp-{os.getpid()}-{secrets.token_hex(4)}"
     with told(path):
+        if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+            with open(path, "w", encoding="utf-8", newline="\n") as stream:
+                yield stream
+            return
+        target = Path(os.path.realpath(path))
+        temporary = target.parent / f".evenodds-tmp-{os.getpid()}-{secrets.token_hex(4)}"
         try:
             with open(temporary, "x", encoding="utf-8", newline="\n") as file:
+                if target.is_file():
+                    shutil.copymode(target, temporary)
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(temporary, path)
+            os.replace(temporary, target)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -25,10 +27,10 @@ def read_file(path: Path) -> Table:
     Columns of a parquet file whose type has no place in JSON, such as times or bytes, are left out.
     """
     require_data(path)
-    if path.suffix == ".parquet":
+    if is_parquet(path):
         rows = _parquet(path)
     else:
-        rows = _array(path) if path.suffix == ".json" else _lines(path)
+        rows = _array(path) if path.suffix.lower() == ".json" else _lines(path)
     if not rows:
         raise UsageError(f"the data file {path} is empty. Give at least 2 problems.")
     return rows
@@ -38,14 +40,22 @@ def require_data(path: Path) -> None:
     """Raise `UsageError` for a file that is not there, or of a kind that is not read."""
     if path.suffix.lower() in (".csv", ".tsv"):
         raise UsageError(f"JSONL or parquet is read, not CSV. Got {path}. Write it as JSONL.")
-    if not path.is_file():
-        raise UsageError(f"the data file {path} does not exist. Check the path.")
+    if os.path.isfile(path):  # which unlike Path's own raises for no name at all
+        return
+    if os.path.exists(path):
+        what = "a folder" if os.path.isdir(path) else "a device or a pipe"
+        raise UsageError(f"{path} is {what}. Give a file, which may be read twice.")
+    raise UsageError(f"the data file {str(path)[:300]} does not exist. Check the path.")
+
+
+def is_parquet(path: Path) -> bool:
+    return path.suffix.lower() == ".parquet"
 
 
 def no_parquet(path: Path, error: Exception) -> UsageError:
     """The error for a file whose name says parquet, and that pyarrow cannot read."""
-    what = " ".join(str(error).split())[:200]
-    return UsageError(f"{path} is no parquet file. Got {what}. Write it again.")
+    what = " ".join(str(error).split())[:200].rstrip(".")
+    return UsageError(f"{path} cannot be read as parquet. Got {what}. Write it again.")
 
 
 def _parquet(path: Path) -> Table:
@@ -85,14 +95,14 @@ def _plain(kind: Any) -> bool:
 
 def _text(path: Path) -> str:
     try:
-        if path.suffix != ".gz":
+        if path.suffix.lower() != ".gz":
             return path.read_text(encoding="utf-8-sig")
         with gzip.open(path) as file:
             data = file.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:
             raise UsageError(f"{path} opens to more than {MAX_BYTES >> 30} GiB. Split it.")
         return data.decode("utf-8-sig")
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read as UTF-8 text. Got {error}.") from error
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -89,9 +90,11 @@ def _parser() -> Parser:
 def main(arguments: list[str]) -> int:
     found = _parser().parse(arguments)
     path, out = Path(found.file), Path(found.out) if found.out else None
-    if out is not None and out.exists() and path.exists() and out.samefile(path):
+    if out is not None and os.path.exists(out) and os.path.exists(path) and out.samefile(path):
         raise UsageError(f"--out {out} is the file that is read. Name another.")
-    if out is not None and not out.parent.is_dir():
+    if found.out == "" or (out is not None and os.path.isdir(out)):
+        raise UsageError(f"--out takes a file. Got {found.out!r}. Name one in that folder.")
+    if out is not None and not os.path.isdir(out.parent):
         raise UsageError(f"there is no folder {str(out.parent)!r} for --out. Make it first.")
     from evenodds.bench.grading import Tally
     from evenodds.report.grading import summary_lines
@@ -126,7 +129,7 @@ def _graded(
     given = {role: getattr(found, role) for role in ("answer", "gold", "prompt", "stop")}
     needs_gold = isinstance(verifier, RegisteredVerifier)
     columns = columns_of([*looked.columns], given, needs_gold, str(path))
-    print(f"{path}: {looked.rows:,} rows; {one_line(str(columns))}", file=sys.stderr)
+    print(f"{path}: {counted(looked.rows, 'row')}; {one_line(str(columns))}", file=sys.stderr)
     results = graded(verifier, _readable(path), columns, tally, _options(found))
     return (as_line(row) for row in _counted(results, looked.rows, progress))
 
