@@ -159,3 +159,9 @@ def test_a_tasks_own_wrong_answers_are_judged_with_its_golds(name: str) -> None:
     report = check_all_golds(make_task(name, held_out=2))
     assert report.golds == report.mutants > 0
     assert report.bad == report.paid == ()
+
+
+def test_math_reads_a_choice_as_choice_does() -> None:
+    cases = [*quick(own("choice"))]
+    report = run_bench(KINDS["math"].with_policy(), cases, "math")
+    assert report.false_payments == report.false_refusals == ()

@@ -83,11 +83,11 @@ def _read(
     """The choice in the last mark, or what the words behind it say where it holds none."""
     marks = find(text, policy.order)
     if not marks:
-        return _of_words(text, options), "words"
+        return read_words(text, options), "words"
     last = marks[-1]
-    reading = _of_words(last.text, options)
+    reading = read_words(last.text, options)
     if reading.status is Status.NO_ANSWER and last.text.strip() and last.is_closed:
-        return _of_words(text[last.end :], options), "words"
+        return read_words(text[last.end :], options), "words"
     if completion.stop is Stop.BUDGET and not last.is_closed:
         return unpaid(completion, Status.TRUNCATED, "cut before the answer was complete"), last.how
     answer = standing(completion, text, marks)
@@ -99,7 +99,8 @@ def _read(
     return reading, last.how
 
 
-def _of_words(text: str, options: Mapping[str, str]) -> Reading:
+def read_words(text: str, options: Mapping[str, str]) -> Reading:
+    """The option that a text settles on, unless what follows takes it back."""
     turned = reordered(text)
     if turned is not None:
         return Reading(None, turned.note, turned.status)

@@ -137,9 +137,13 @@ def _against(text: str, mark: Mark) -> Objection | None:
     # words behind a long answer explain it: numbers among them are no second answer
     is_block = mark.how in ("fence", "last object")
     against = objection(text[: mark.end].replace("#", " ") if is_block else text, mark)
-    if against is None and _TAKEN_BACK.search(text[mark.end : mark.end + 2_000]):
-        return Objection("the answer is taken back by what follows")
-    return against
+    return against or taken_back(text, mark)
+
+
+def taken_back(text: str, mark: Mark) -> Objection | None:
+    """The objection to an answer that is a word, behind which the text changes its mind."""
+    found = _TAKEN_BACK.search(text, mark.end, mark.end + 2_000)
+    return Objection("the answer is taken back by what follows") if found else None
 
 
 def answer_lines(text: str) -> list[Mark]:
@@ -198,5 +202,6 @@ __all__ = [
     "paid",
     "spellings",
     "standing",
+    "taken_back",
     "unpaid",
 ]

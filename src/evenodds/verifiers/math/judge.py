@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from evenodds.domain import Completion, Problem, Status, Stop, Verdict
+from evenodds.verifiers.choice import read_words
 from evenodds.verifiers.context import objection
 from evenodds.verifiers.extract import Mark
-from evenodds.verifiers.letters import read_choice
 from evenodds.verifiers.math import choice, compare, echo
 from evenodds.verifiers.math.claim import Claim, Gold, join_claims, read_claim, read_gold
 from evenodds.verifiers.math.find import (
@@ -22,7 +22,7 @@ from evenodds.verifiers.math.find import (
 )
 from evenodds.verifiers.math.policy import DEFAULT, Policy
 from evenodds.verifiers.objection import Objection, reordered
-from evenodds.verifiers.verdicts import final_text, gold_unreadable, paid, unpaid
+from evenodds.verifiers.verdicts import final_text, gold_unreadable, paid, taken_back, unpaid
 
 # `$` with a line break behind it begins no formula, in TeX's dialects that people read
 _BROKEN = re.compile(
@@ -144,9 +144,9 @@ def find(text: str, gold: Gold, policy: Policy = DEFAULT) -> Found | None:
             _first(text, marks, policy, gold) if name in VARIANTS else _read(text, marks, policy)
         )
         if name == "box":
-            return _last_word(text, marks[-1], found, gold, policy)
+            found = _last_word(text, marks[-1], found, gold, policy)
         if name in EXPLICIT or _is_understood(found, gold):
-            return found
+            return _unless_taken_back(text, marks[-1], found) if gold.letter else found
         last = last or found
     return _chosen(text, policy, gold) if gold.letter else last
 
@@ -158,6 +158,12 @@ def _last_word(text: str, box: Mark, found: Found, gold: Gold, policy: Policy) -
         return found
     later = _first(text, marks, policy, gold)
     return later if _is_understood(later, gold) else found
+
+
+def _unless_taken_back(text: str, mark: Mark, found: Found) -> Found:
+    """A choice in a mark, unless the text changes its mind behind it."""
+    against = taken_back(text, mark) if found.how == mark.how else None
+    return replace(found, refusal=against.note) if against and not found.refusal else found
 
 
 def _is_understood(found: Found, gold: Gold) -> bool:
@@ -200,16 +206,11 @@ def _against(text: str, mark: Mark) -> Objection | None:
 
 
 def _chosen(text: str, policy: Policy, gold: Gold) -> Found | None:
-    reading = read_choice(text[-choice.MAX_TEXT :], {})
-    if reading.letter is None and reading.status is not Status.NO_ANSWER:
+    reading = read_words(text[-choice.MAX_TEXT :], {})
+    if reading.letter is not None:
+        return Found(Claim(reading.letter, reading.letter), "the letter that it settles on", False)
+    if reading.status is not Status.NO_ANSWER:
         several = reading.status is Status.SEVERAL_ANSWERS
         return Found(Claim("", ""), "letters", False, reading.note, several)
-    letter, is_several = reading.letter, False
-    if letter is None:
-        letter, is_several = choice.settled(choice.plain(text))
-    if letter is not None:
-        return Found(Claim(letter, letter), "the letter that it settles on", False)
-    if is_several:
-        return Found(Claim("", ""), "letters", False, "it names several choices", True)
     marks = SCANNERS["whole text"](text)
     return _first(text, marks, policy, gold) if marks else None

@@ -29,7 +29,6 @@ _REALS = _set(
     "allrealnumbers allreals \\mathbb{R} realnumbers allrealnumber anyrealnumber \\R allrealvalues"
 )
 _MISSING = _set("dne doesnotexist doesntexist limitdoesnotexist thelimitdoesnotexist")
-_PROSE = re.compile(r"(?:[^\W\d_]{1,30}[ '’-]{0,2}){1,30}[.!]?\Z")
 
 
 def is_placeholder(gold: str) -> bool:
@@ -59,9 +58,3 @@ def synonym(found: str) -> Node | None:
     if lowered in _MISSING:
         return Node("text", (), "does not exist")
     return None
-
-
-def is_words(text: str) -> bool:
-    """Whether a text is words only."""
-    bare = text.replace("\\text{", "").replace("}", "").strip()
-    return len(bare) <= 300 and _PROSE.match(bare) is not None
