@@ -52,7 +52,7 @@ def test_a_function_is_paid_when_it_passes_all_tests(gold) -> None:
 
 @needs_sandbox
 def test_a_method_of_a_solution_is_called_too() -> None:
-    method = "class Solution:\n    def add(self, a, b):\n        return a + b"
+    method = "class Solution:\n    def add(self, a: List[int], b: Any):\n        return a + b"
     assert judged(CALLS, fenced(method)).status is Status.RIGHT
 
 
@@ -297,7 +297,15 @@ def test_a_program_named_like_a_builtin_is_under_test() -> None:
     assert judged(named, fenced("def set(x): return [x[0]]")).status is Status.RIGHT
 
 
+MARKS = f'def f():\n    """\n    ```python\n    add(1, 2)\n    ```\n    """\n{ADD}'
+INDENTED = "".join(f"    {line}\n" for line in ADD.splitlines())
+LISTED = f"1. So:\n\n    ```python\n{INDENTED}    ```\n"
+
 CASES = [
+    (fenced(MARKS), MARKS),
+    (LISTED, ADD),
+    (LISTED.replace("    ```\n", "\t```\n"), ADD),
+    (f"```python\n{ADD}     ```\nSo.", ADD),
     (fenced(ADD), ADD),
     (fenced(ADD, "py"), ADD),
     (fenced(ADD, ""), ADD),
@@ -360,6 +368,11 @@ def test_a_continuation_of_the_prompt_is_joined_to_it() -> None:
         assert judged(CHECK, text).status is Status.RIGHT, text
     whole = "def add(a, b):\n    return a + b if inf else 0"  # imports of the prompt stay
     assert judged(CHECK, fenced(whole)).status is Status.RIGHT
+    for bound in ("add = lambda a, b: a + b", "from operator import add", "import x\nadd: Any = 1"):
+        right = "x" not in bound
+        assert (judged(CHECK, fenced(bound)).status is Status.RIGHT) is right
+        found = find(Completion(fenced(bound)), golds.read(json.dumps(CHECK)), DEFAULT)
+        assert isinstance(found, Program) and "The sum." not in found.text
 
 
 def test_policies_are_bounded() -> None:

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+import typing
 from types import ModuleType
 from typing import Any
 
 from evenodds.sandbox.talk import wire
+
+GIVEN = ("Any", "Callable", "Deque", "Dict", "List", "Optional", "Set", "Tuple", "Union")
+"""Names of `typing` that sites with problems of this kind have imported for their solutions."""
 
 
 def load() -> ModuleType:
@@ -19,6 +23,7 @@ def load() -> ModuleType:
     if spec is None or spec.loader is None:
         raise ImportError("solution.py")
     module = importlib.util.module_from_spec(spec)
+    vars(module).update({name: getattr(typing, name) for name in GIVEN})
     sys.modules["solution"] = module
     spec.loader.exec_module(module)
     return module

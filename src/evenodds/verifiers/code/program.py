@@ -67,11 +67,18 @@ def _defines(text: str, names: frozenset[str]) -> bool:
     return any(name in names for name in _DEFINED.findall(text))
 
 
+def _binds(text: str, name: str) -> bool:
+    """Whether it is assigned or imported: `add = lambda a, b: a + b`, `from m import add`."""
+    assigned = rf"{name}[ \t]{{0,9}}(?::[^=\n]{{0,99}})?=(?!=)"
+    imported = rf"(?:from|import)\s.{{0,200}}\b{name}\b"
+    return re.search(rf"^(?:{assigned}|{imported})", text, re.MULTILINE) is not None
+
+
 def _whole(text: str, tests: Tests) -> str:
     """The program behind the helpers of its prompt, or as the end of the function that it began."""
     if not isinstance(tests, Check):
         return text
-    if _defines(text, asked_for(tests)):
+    if _defines(text, asked_for(tests)) or _binds(text, tests.name):
         return f"{head_of(tests)}\n{text}"
     end = _OUTSIDE.search(text)  # a continuation ends where the function does
     return tests.prompt + (text[: end.start()] if end else text)
