@@ -80,6 +80,13 @@ def problem_of(number: int, gold: str) -> Problem:
 
 def own_cases() -> Iterator[Case]:
     """The bench of the kind by itself."""
+    yield from choices()
+    yield from hangs("choice", problem_of(0, "C"))
+    yield from hostile_sizes("choice", problem_of(0, "C"), "A")
+
+
+def choices() -> Iterator[Case]:
+    """Choices among four options, in every form and trap; other kinds read them too."""
     problem = problem_of(0, "C")
     tables = ((RIGHT_TEXTS, True, "right forms"), (WRONG_TEXTS, False, "wrong values"))
     for texts, expected, category in (*tables, (EITHER, None, "right forms")):
@@ -87,8 +94,6 @@ def own_cases() -> Iterator[Case]:
             yield made("choice", category, problem, text, expected, "a choice among four options")
     for number, gold in enumerate("CBD"):
         yield from _around(Subject(problem_of(number, gold), (gold,), _others(gold)))
-    yield from hangs("choice", problem)
-    yield from hostile_sizes("choice", problem, "A")
 
 
 def task_cases(problems: Sequence[Problem], table: Mapping[str, object]) -> Iterator[Case]:

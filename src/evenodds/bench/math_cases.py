@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
+from evenodds.bench import choice_cases
 from evenodds.bench.case import Case, Subject, asked
 from evenodds.bench.frames import RIGHT, framed, right_forms, sprayed, wrong_values
 from evenodds.bench.hostile import hangs, hostile_sizes
@@ -124,6 +126,7 @@ def own_cases() -> Iterator[Case]:
         yield from framed("math", subject)
     first = found[0]
     yield from sprayed("math", first, [str(n) for n in range(1, 130)])
+    yield from (replace(case, kind="math") for case in choice_cases.choices())
     yield from hangs("math", first.problem)
     yield from hostile_sizes("math", first.problem, "63")
 

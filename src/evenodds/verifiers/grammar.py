@@ -78,7 +78,7 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _END = Token("end", "", -1)
-_SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _PERCENT = {"%", "percent", "pct"}
 _ONE_LETTER_UNITS = frozenset("mgshlLVWJNKCFt")
 _NO_UNIT = re.compile(
@@ -317,9 +317,9 @@ def _unit(rest: str, percent: Fraction, units: bool) -> Fraction:
     if _LIST.match(rest):
         raise NotANumberError("it states several numbers", is_several=True)
     word = rest.partition(" ")[0]
-    if word.lower() in _SCALES:
+    if word.lower() in SCALES:
         after = rest[len(word) :]
-        return _SCALES[word.lower()] * (_unit(after, percent, units) if after else Fraction(1))
+        return SCALES[word.lower()] * (_unit(after, percent, units) if after else Fraction(1))
     if rest.lower() in _PERCENT:
         return percent
     if not units or not is_unit(rest):

@@ -62,12 +62,12 @@ def _outermost(text: str, marks: list[Mark]) -> list[Mark]:
 
 def _cluster(text: str, marks: list[Mark]) -> list[Mark]:
     cluster = marks[-1:]
-    for mark in reversed(marks[:-1]):
+    for mark in reversed(marks[-MOST:-1]):
         gap = text[mark.end : cluster[0].start]
         if mark.end > cluster[0].start or len(gap) > 120 or not _is_gap(gap):
             break
         cluster.insert(0, mark)
-    return cluster[-64:]
+    return cluster
 
 
 def _is_gap(gap: str) -> bool:
@@ -134,7 +134,7 @@ def formula_marks(text: str) -> list[Mark]:
     marks = list(_formulas(text))
     if not marks or re.search("[0-9]", text[marks[-1].end :]):
         return []
-    return _cluster(text, marks[-64:])
+    return _cluster(text, marks)
 
 
 def _formulas(text: str) -> Iterator[Mark]:

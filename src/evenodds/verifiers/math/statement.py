@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 
-from evenodds.verifiers.grammar import is_unit
+from evenodds.verifiers.grammar import SCALES, is_unit
 from evenodds.verifiers.math.exact import exact
 from evenodds.verifiers.math.lexer import Token, tokenize
 from evenodds.verifiers.math.parser import Cursor, expression
 from evenodds.verifiers.math.tree import MAX_CHARACTERS, Node, NotMathError, num, symbols
 
 MAX_PARTS = 60
-_SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _PERCENT = frozenset(["percent", "percentage", "pct", "percents"])
 
 _THOUSANDS = re.compile(
@@ -189,7 +188,7 @@ def _with_unit(cursor: Cursor, node: Node) -> Node:
     if _starts_relation(cursor):
         raise NotMathError("words stand in a formula")
     text = " ".join(words)
-    scale = _SCALES.get(words[0].lower())
+    scale = SCALES.get(words[0].lower())
     if scale is not None:
         node, text = Node("*", (node, num(scale))), " ".join(words[1:])
     if text.lower() in _PERCENT:
