@@ -16,9 +16,9 @@ from evenodds.bench import (
     short_bench,
 )
 from evenodds.bench.case import asked, made
-from evenodds.bench.check import check_task
+from evenodds.bench.check import Checked, check_task
 from evenodds.bench.suite import SUITES, own, quick
-from evenodds.domain import Status
+from evenodds.domain import Status, Verdict
 from evenodds.errors import GateError
 from evenodds.judge import JudgeOptions
 from evenodds.tasks import make_task, problems_task
@@ -59,7 +59,17 @@ def test_forgeries_are_not_paid_and_the_sandbox_lives_on() -> None:
     assert [f.case.note for f in (*report.false_payments, *report.false_refusals)] == []
 
 
+def first_box(problem, text: str) -> bool:
+    return text.partition("\\boxed{")[2].partition("}")[0] == problem.answer
+
+
+def whole_part(problem, text: str) -> bool:
+    return text.replace(".", "", 1).isdigit() and int(float(text)) == int(problem.answer)
+
+
 GULLIBLE = {
+    "the first box": first_box,
+    "the whole part": whole_part,
     "the gold anywhere": lambda problem, text: problem.answer in text,
     "the end": lambda problem, text: text.endswith(problem.answer),
     "all": lambda problem, text: True,
@@ -91,6 +101,15 @@ def test_a_verifier_that_pays_no_form_is_a_fault_of_the_check_alone() -> None:
     assert short_bench(task, JudgeOptions(workers=0)).false_payments == ()
     checked = check_task(task, JudgeOptions(workers=0))
     assert checked.golds is None and "no form of the gold is paid" in checked.faults[0]
+
+
+def test_a_kind_that_pays_nothing_right_is_not_fit() -> None:
+    """As where the sandbox runs nothing: no wrong answer is paid then, and none that is right."""
+    case = made("number", "right forms", asked("number", 0, "6*7=", "42"), "42", True)
+    report = run_bench(lambda problem, completion: Verdict(0.0, Status.WRONG), [case], "number")
+    assert Checked(report, None).faults == ["no right answer is paid: nothing could be learned"]
+    report = run_bench(KINDS["number"].with_policy(), [case], "number")
+    assert Checked(report, None).faults == []
 
 
 def test_golds_are_checked_in_a_form_that_is_paid() -> None:
@@ -159,9 +178,3 @@ def test_a_tasks_own_wrong_answers_are_judged_with_its_golds(name: str) -> None:
     report = check_all_golds(make_task(name, held_out=2))
     assert report.golds == report.mutants > 0
     assert report.bad == report.paid == ()
-
-
-def test_math_reads_a_choice_as_choice_does() -> None:
-    cases = [*quick(own("choice"))]
-    report = run_bench(KINDS["math"].with_policy(), cases, "math")
-    assert report.false_payments == report.false_refusals == ()

@@ -20,6 +20,9 @@ def exact(problem, text):
 
 def none(problem, text):
     return False
+
+def strict(problem, text):
+    return int(text) == int(problem.answer)
 """
 
 
@@ -100,6 +103,13 @@ def test_a_kind_with_data_is_the_verifier_of_that_data(files, capsys) -> None:
 def test_one_that_pays_nothing_exits_with_3(files, capsys) -> None:
     out = said(capsys, 3, files / "rows.jsonl", "--verifier", f"{files}/own.py:none")
     assert "no form of the gold is paid" in out
+
+
+def test_what_could_not_be_judged_is_told_with_a_reason(files, capsys) -> None:
+    out = said(capsys, 0, files / "rows.jsonl", "--verifier", f"{files}/own.py:strict")
+    told = " ".join(out.split())
+    assert "could not be judged: " in told and "ValueError: invalid literal for int()" in told
+    assert max(map(len, out.splitlines())) <= 80
 
 
 def test_a_gold_that_its_verifier_cannot_read_exits_with_3(files, capsys) -> None:

@@ -38,6 +38,8 @@ class Checked:
             found.append(f"{_some(count, 'wrong answer')} paid: a policy would learn to write them")
         if self.forms is not None and not paid_forms(self.report):
             found.append("no form of the gold is paid: nothing could be learned")
+        if 0 < self.report.total.right == self.report.total.refused:
+            found.append("no right answer is paid: nothing could be learned")
         if self.golds is not None and self.golds.bad:
             found.append(f"{_some(len(self.golds.bad), 'gold')} not found right")
         if self.golds is not None and self.golds.paid:

@@ -6,6 +6,7 @@ trap is then set in the forms that were paid, for a form that is never paid prov
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 
 from evenodds.bench.case import Case, made
@@ -34,6 +35,9 @@ TRAPS: dict[str, tuple[str, tuple[str, ...]]] = {  # category -> note, answers i
     "hedging": ("two answers are offered", ("«R» or «W»", "«W» or «R»", "«R», or maybe «W»")),
     "several answers": ("several answers side by side", ("«W» «R»", "«R» «W»", "«W», «V», «R»")),
 }
+
+TAKEN_BACK = "«first»\nNo, wait: that is not right.\n«last»"
+"""The gold in a paid form, then another answer in the same: who reads the first mark pays it."""
 
 SENTENCES = {
     "negation": ("The answer is not «R».", "It is not «R», for it cannot be «R».", "not «R»"),
@@ -82,8 +86,13 @@ def task_cases(
 
 
 def _clear_mutants(gold: str) -> tuple[str, ...]:
-    """Mutants of a number or a letter. A word misspelt may be right to a lenient verifier."""
+    """Mutants of a number or a letter. A word misspelt may be right to a lenient verifier.
+
+    42.4 pays who compares whole numbers after `int(float(text))` or `round(float(text))`.
+    """
     found = mutated(gold)
+    if re.fullmatch("-?[0-9]{1,15}", gold.strip()):
+        found += (f"{gold.strip()}.4",)
     return found if len(gold.strip()) == 1 or any(sign.isdigit() for sign in gold) else ()
 
 
@@ -98,6 +107,9 @@ def _in_form(
     for answer in wrong:
         text = form.replace("«R»", answer)
         yield made(KIND, "wrong values", problem, text, False, f"{name}, a wrong value")
+    first, last = (form.replace("«R»", fill(mark)) for mark in ("«R»", "«W»"))
+    text = TAKEN_BACK.replace("«first»", first).replace("«last»", last)
+    yield made(KIND, "retraction", problem, text, False, f"{name}, and then another answer")
     for category, (note, answers) in TRAPS.items():
         for answer in answers:
             text = form.replace("«R»", fill(answer))

@@ -77,6 +77,16 @@ def speed_line(report: Report) -> str:
     return " · ".join(parts)
 
 
+def error_line(report: Report) -> str | None:
+    """How many cases could not be judged, and the reason of the first; None where all could."""
+    failed = [found for found in report.findings if found.verdict.status is Status.ERROR]
+    if not failed:
+        return None
+    why, text = one_line(failed[0].verdict.note, 300), failed[0].case.completion.text
+    many = f"{len(failed):,} of {counted(len(report.findings), 'case')}"
+    return f"could not be judged: {many}; the first, {one_line(text, 40) or '(empty)'}: {why}"
+
+
 def seconds(value: float) -> str:
     """`0.3 ms`, `12 ms`, `1.24 s`, `2:05 min`."""
     if value < 1:
@@ -140,10 +150,11 @@ def gold_lines(golds: GoldReport, width: int) -> Iterator[str]:
 
 def _bad_lines(title: str, bad: Sequence[Misjudged], width: int) -> Iterator[str]:
     for found in bad[:SHOWN]:
-        prompt = one_line(as_text(found.problem.prompt).strip()[-200:], 200)
-        said = one_line(f"{found.verdict.status}; {found.verdict.note}", 120)
-        answer = one_line(found.answer, 40) or "(empty)"
-        yield shortened(f"  {title}: {answer} · {said} · {prompt}", max(40, width))
+        answer = one_line(found.answer, 200) or "(empty)"
+        yield shortened(f"  {title}: {answer}", max(40, width))
+        prompt = one_line(as_text(found.problem.prompt).strip()[-200:], 80)
+        line = one_line(f"{found.verdict.status}; {found.verdict.note}", 300) + f" · {prompt}"
+        yield from wrap(line, max(40, width), initial_indent="      ", subsequent_indent="      ")
     if len(bad) > SHOWN:
         yield f"  … and {len(bad) - SHOWN:,} more: --json has all"
 

@@ -13,6 +13,7 @@ from evenodds.report.bench import (
     HEAD,
     aligned,
     doubt_lines,
+    error_line,
     fault_lines,
     form_lines,
     gold_lines,
@@ -33,7 +34,9 @@ def print_bench(stream: TextIO, report: Report) -> None:
         _coloured_table(stream, rows)
     else:
         _lines(stream, aligned([HEAD, *rows]))
-    _lines(stream, [*wrap(speed_line(report), width, subsequent_indent="  "), ""])
+    told = [line for line in (speed_line(report), error_line(report)) if line is not None]
+    _lines(stream, [*(part for line in told for part in wrap(line, width, subsequent_indent="  "))])
+    _lines(stream, [""])
     _lines(stream, fault_lines("false payments", report.false_payments, width))
     _lines(stream, fault_lines("false refusals", report.false_refusals, width))
 

@@ -31,8 +31,9 @@ take for ever. Of a task, every gold must be found right and a changed one not. 
 own (--verifier file.py:function) is tried with cases made from your golds, in those forms of them
 that it pays.
 
-What is named is looked up in this order: a config (.toml), a data file (.jsonl, .parquet), a kind
-of verifier, a task. --task NAME always means a task. Without a name, the task of the settings.
+What is named is looked up in this order: a config (.toml), a kind of verifier, a task, a file of
+your own (.jsonl, .parquet, .py). --task NAME always means a task. Without a name, the task of the
+settings.
 """
 EPILOG = """how to read the table:
   right, refused   answers that must be paid, and how many were not (false refusals)
@@ -44,13 +45,15 @@ examples:
   evenodds check number                            a kind, on golds of the bench's own
   evenodds check multiplication                    a task: all golds, and the bench around them
   evenodds check my.toml                           what `evenodds train my.toml` would start from
+  evenodds check mine.py                           a task of your own, and its grade()
   evenodds check my.jsonl --verifier my.py:grade   a verifier of your own
   evenodds check multiplication --sample 200       answers of the policy, and the doubtful ones
   evenodds check math --data my.jsonl              a kind on data of your own
   evenodds check number --json | jq .bench.total
 
-exit codes: 0 fine, 2 wrong usage, 3 a false payment, a gold that is not found right, or a verifier
-of your own that pays no form of the gold. docs/bench.md says what the bench cannot find.
+exit codes: 0 fine, 2 wrong usage, 3 a false payment, a gold that is not found right, no right
+answer paid at all, or a verifier of your own that pays no form of the gold.
+docs/bench.md says what the bench cannot find.
 """
 SECTIONS = ("task", "judge", "policy", "sampling")
 MOST = 100_000
@@ -58,7 +61,7 @@ MOST = 100_000
 
 def _parser() -> Parser:
     parser = Parser("check", USAGE, ABOUT, EPILOG)
-    parser.add_argument("target", nargs="?", help="a config, a data file, a kind, or a task")
+    parser.add_argument("target", nargs="?", help="a config, a kind, a task, or a file of your own")
     parser.add_argument(
         "--sample",
         type=int,
