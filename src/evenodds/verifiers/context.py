@@ -77,8 +77,9 @@ def objection(text: str, mark: Mark) -> Objection | None:
         return qualified
     if _OR_PERHAPS.search(before):
         return Objection("it is offered beside another answer", is_several=True)
-    if mark.how == "last number":
-        return _around_number(before, mark)
+    around = _around_number(before, mark) if mark.how == "last number" else None
+    if around is not None:
+        return around
     if _HEDGE_AFTER.match(after):
         return Objection("another answer is offered with it", is_several=True)
     retracted = _RETRACTED.search(after)

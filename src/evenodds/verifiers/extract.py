@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from evenodds.verifiers.remarks import before_power, bold_value, conclusion_end
+
 
 @dataclass(frozen=True)
 class Mark:
@@ -176,14 +178,12 @@ _RUN_TOKEN = re.compile(
 _AFTER = re.compile(
     r"(?:[^\s,;<\\]|<(?!/?[a-zA-Z]{1,10}>)|\\(?:text|textbf|mathrm|mbox)\s?\{[^{}]{0,80}\}|\\[^\s]){0,60}"
 )
-# `5 (not 6)` and `5, not 6` say 5
-_DENIED_TAIL = re.compile(
-    r"(?:\s?\(|[,;]\s|\s[-–—]\s?)(?:and\s|but\s)?(?:not|rather than|instead of|nicht|no)\s"
-    r"[^()\n.,;]{1,40}\)?[.!]?\s{0,9}\Z"
-)
 _EMPHASIS = re.compile(r"(?<![^\s([{:=,;])(?:\*{1,3}|_{1,3})(?=[^\s*_])")
+_BOLD_SIDE = re.compile(r"(?<=[=≈:]\s)\*\*(?=[^\s*])|(?<=[=≈:])\*\*(?=[^\s*])")
+_EXCLAIMED = re.compile(r"\s{0,2}-?[0-9][0-9.,]{0,40}!")
+_CLOCK = re.compile(r"(?<![0-9:])[0-9]{1,2}:\Z")
 _SCALE_AFTER = re.compile(
-    r"\s{1,2}(?:\\?%|percent\b|pct\b|thousand\b|million\b|billion\b|trillion\b)"
+    r"\s{1,2}(?:\\?%|percent\b|pct\b|thousand\b|million\b|billion\b|trillion\b|[ap]\.?m\b|[AP]\.?M\b)"
 )
 _ALGEBRA_AFTER = re.compile(
     r"\s{1,2}(?:[*/^+=<>≈](?!\*)|-\s?[a-zA-Z0-9\\]\b|[xyznkt]\b"
@@ -200,21 +200,30 @@ def last_number(text: str) -> list[Mark]:
     Words, semicolons, line breaks, and commas with a space behind them end it, so that the last
     digit of `12*34` or of `\\sqrt{17}` is never taken for an answer.
     """
-    denied = _DENIED_TAIL.search(text, max(0, len(text) - 80))
-    limit = denied.start() if denied else len(text)
-    last = max(text.rfind(digit, 0, limit) for digit in "0123456789") + 1
+    limit = conclusion_end(text)
+    bold = bold_value(text, limit)
+    least, limit = bold or (0, limit)
+    last = max(text.rfind(digit, least, limit) for digit in "0123456789") + 1
     if last == 0:
         return []
-    start = _run_start(text, max(0, last - RUN_WINDOW), last)
-    start = _past_emphasis(text, start)
+    start = _past_emphasis(text, _run_start(text, max(least, last - RUN_WINDOW), last))
+    before = before_power(text, start)
+    if before is not None:
+        start = _past_emphasis(text, _run_start(text, max(least, before - RUN_WINDOW), before))
+    end = _run_end(text, last, limit)
+    found = _BOLD_SIDE.sub("", text[start:end])
+    if _EXCLAIMED.fullmatch(found) and start and not text[end:].strip():
+        found = found[:-1]  # `it is 45!` says 45, loudly
+    return [Mark(found, "last number", start, end, is_closed=end < len(text))]
+
+
+def _run_end(text: str, last: int, limit: int) -> int:
     suffix = _AFTER.match(text, last, limit)
     end = suffix.end() if suffix else last
     scale = _SCALE_AFTER.match(text, end)
     if scale:
-        end = scale.end()
-    elif _ALGEBRA_AFTER.match(text, end):
-        end = min(len(text), end + 40)
-    return [Mark(text[start:end], "last number", start, end, is_closed=end < len(text))]
+        return scale.end()
+    return min(len(text), end + 40) if _ALGEBRA_AFTER.match(text, end) else end
 
 
 def _run_start(text: str, window: int, last: int) -> int:
@@ -224,6 +233,9 @@ def _run_start(text: str, window: int, last: int) -> int:
             start = token.end()
     while start < last and text[start] in " )]}":
         start += 1
+    clock = _CLOCK.search(text, max(window, start - 3), start)
+    if clock:
+        return clock.start()
     return _past_words(text, start, last) if start else start
 
 

@@ -54,16 +54,20 @@ def _forms(node: Node, policy: Policy) -> list[Node]:
 
 
 def _without_letter(gold: Node, answer: Node, policy: Policy) -> str | None:
-    """`1,000 m^2` meets the gold 1000: a letter that measures, behind one written number."""
-    if symbols(gold) or answer.kind != "*" or answer.args[0].kind not in ("num", "/", "deg"):
+    """`1,000 m^2` and `9 m/s^2` meet golds without units: letters behind one written number."""
+    value = answer
+    while value.kind in ("*", "/") and _measures(value.args[1]):
+        value = value.args[0]
+    if symbols(gold) or value == answer or symbols(value) or value.kind not in ("num", "/", "deg"):
         return None
-    unit = answer.args[1]
+    how = scalar(gold, value, policy)
+    return f"{how}, a unit aside" if how else None
+
+
+def _measures(unit: Node) -> bool:
     if unit.kind == "^" and unit.args[1] in (num(2), num(3)):
         unit = unit.args[0]
-    if unit.kind != "sym" or unit.name not in _UNIT_LETTERS or symbols(answer.args[0]):
-        return None
-    how = scalar(gold, answer.args[0], policy)
-    return f"{how}, a unit aside" if how else None
+    return unit.kind == "sym" and unit.name in _UNIT_LETTERS
 
 
 def expression(gold: Node, answer: Node, policy: Policy) -> str | None:

@@ -20,6 +20,7 @@ from evenodds.verifiers.extract import (
     tags,
 )
 from evenodds.verifiers.math.vocabulary import FUNCTIONS
+from evenodds.verifiers.remarks import conclusion_end
 
 MAX_WHOLE = 300
 _DELIMITER = re.compile(r"\$\$|(?<!\\)\$|\\[()\[\]]")
@@ -36,6 +37,7 @@ _GAP = re.compile(
     r"|\b(?:maybe|perhaps|possibly)\b){0,40}"
 )
 
+_PREMISE = re.compile(r"\b(?:as|since|because|when|if|for|given|with|where)\s\Z", re.IGNORECASE)
 _CODE = re.compile(
     r"__|\b(?:import|lambda|eval|exec|system|open|print|subprocess|def|return|os\.\w{1,20})\s?\("
     r"|\bimport\s\w|\\(?:input|include|write|openin|def|catcode)\b"
@@ -131,10 +133,20 @@ def _sentence_end(text: str, start: int) -> int:
 
 def formula_marks(text: str) -> list[Mark]:
     """The last formula in math marks, with those joined to it; none if a number follows it."""
-    marks = list(_formulas(text))
-    if not marks or re.search("[0-9]", text[marks[-1].end :]):
+    end = conclusion_end(text)
+    marks = list(_formulas(text[:end]))
+    if not marks or re.search("[0-9]", text[marks[-1].end : end]):
         return []
+    marks = _without_premises(text, marks)
     return _cluster(text, marks)
+
+
+def _without_premises(text: str, marks: list[Mark]) -> list[Mark]:
+    """The marks behind the last `since $n > 0$`, where one of them follows it."""
+    for i in range(len(marks) - 2, max(-1, len(marks) - 4), -1):
+        if _PREMISE.search(text[max(0, marks[i].start - 12) : marks[i].start]):
+            return marks[i + 1 :]
+    return marks
 
 
 def _formulas(text: str) -> Iterator[Mark]:
