@@ -156,7 +156,6 @@ def test_registered_names_are_found() -> None:
         (None, "{file}:judge", "does not exist"),
         ("1/0", "{file}:judge", "ZeroDivisionError"),
         ("raise SystemExit(3)", "{file}:judge", "SystemExit"),
-        ("raise KeyboardInterrupt", "{file}:judge", "KeyboardInterrupt"),
         ("async def judge(p, t): yield 1", "{file}:judge", "is an async generator"),
         ("def judge(p, t): return 1", "{file}:juge", "Did you mean 'judge'?"),
         ("x = 1", "{file}:judge", "defines no functions"),
@@ -174,6 +173,12 @@ def test_errors_are_one_line(tmp_path: Path, content: str | None, name: str, wor
         find_verifier(name.format(file=file))
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_an_interrupt_while_a_file_is_read_is_let_through(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("raise KeyboardInterrupt")
+    with pytest.raises(KeyboardInterrupt):
+        find_verifier(f"{tmp_path / 'mine.py'}:judge")
 
 
 @pytest.mark.parametrize("error", [SystemExit(3), GeneratorExit()])
