@@ -56,6 +56,11 @@ def find_verifier(name: str, policy: Mapping[str, object] | None = None) -> Veri
     policy: entries of the kind's policy table in place of its defaults.
     Raises `UsageError` with one line that says what was wrong.
     """
+    if name == composite.KIND.name and not policy:
+        raise UsageError(
+            "composite has no parts. Name them in [[task.policy.parts]] of a config, or in "
+            "[[parts]] of a --policy-table: docs/verifier-kinds.md."
+        )
     if name in KINDS:
         return KINDS[name].with_policy(policy)
     if ":" not in name:

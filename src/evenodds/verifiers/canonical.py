@@ -9,12 +9,15 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Annotated, Literal, get_args
+
+from annotated_types import Ge, Le
 
 from evenodds.verifiers.decimals import same_rational
-from evenodds.verifiers.extract import DEFAULT_ORDER
 from evenodds.verifiers.grammar import Refused, Value, parse
 
+Finder = Literal["box", "answer tags", "####", "'answer is'", "last number"]
+"""The names in `extract.POLICIES`."""
 MAX_CHARACTERS = 1_500
 """A longer candidate is no number that a person would write."""
 
@@ -32,13 +35,13 @@ class Policy:
     tolerance: relative, between a decimal and a value without end as a decimal; see `decimals`.
     """
 
-    order: tuple[str, ...] = DEFAULT_ORDER
+    order: tuple[Finder, ...] = get_args(Finder)
     decimal_comma: bool = True
     percent: Literal["unit", "ratio"] = "unit"
     units: bool = True
     arithmetic: bool = False
     powers: bool = True
-    tolerance: Fraction = Fraction(1, 1_000_000)
+    tolerance: Annotated[Fraction, Ge(0), Le(1)] = Fraction(1, 1_000_000)
 
 
 DEFAULT = Policy()

@@ -273,7 +273,6 @@ POLICIES: dict[str, Callable[[str], list[Mark]]] = {
     "'answer is'": phrases,
     "last number": last_number,
 }
-DEFAULT_ORDER = tuple(POLICIES)
 
 
 def joined(text: str, marks: Sequence[Mark]) -> list[Mark]:

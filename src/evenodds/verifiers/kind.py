@@ -11,6 +11,8 @@ from evenodds.errors import UsageError, unknown
 
 Runs = Literal["inline", "worker"]
 GoldIs = Literal["answer", "rule", "table"]
+RULES = {"tuple_type": 'it is a list, as in {}=["box", "answer tags"]'}
+"""What pydantic calls a fault -> the rule in words of ours, that say how to write it."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,8 @@ def _policy(kind: Kind, table: Mapping[str, object]) -> Any:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"][:1])
+        rule = RULES.get(first["type"], first["msg"].lower()).format(place)
         raise UsageError(
             f"the policy {place!r} of the verifier {kind.name!r} is unfit: "
-            f"{first['msg'].lower()}. Got {str(first['input'])[:60]!r}."
+            f"{rule}. Got {str(first['input'])[:60]!r}."
         ) from error

@@ -6,7 +6,9 @@ import re
 import warnings
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Annotated, Literal
+
+from annotated_types import Gt
 
 from evenodds.domain import Completion, Problem, Status, Verdict
 from evenodds.verifiers import reasoning
@@ -44,7 +46,7 @@ class Policy:
     mode: Literal["fullmatch", "search"] = "fullmatch"
     ignore_case: bool = False
     dotall: bool = False
-    longest: int = 500
+    longest: Annotated[int, Gt(0)] = 500
 
 
 DEFAULT = Policy()

@@ -8,7 +8,9 @@ import unicodedata
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal, cast
+from typing import Annotated, Literal, cast
+
+from annotated_types import Gt
 
 from evenodds.domain import Completion, Problem, Status, Verdict
 from evenodds.errors import UsageError
@@ -48,7 +50,7 @@ class Policy:
     golds: Literal["one", "list"] = "one"
     threshold: float = 1.0
     dense: bool = False
-    longest: float = 3.0
+    longest: Annotated[float, Gt(0)] = 3.0
 
     def __post_init__(self) -> None:
         if not 0 < self.threshold <= 1:

@@ -10,7 +10,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import cast
+from typing import Annotated, cast
+
+from annotated_types import Gt
 
 from evenodds.domain import Completion, Problem, Status, Stop, Verdict
 from evenodds.verifiers import reasoning
@@ -47,8 +49,8 @@ class Policy:
 
     command: tuple[str, ...] = ()
     project: str = ""
-    seconds: float = 60.0
-    memory_mb: int = 8_192
+    seconds: Annotated[float, Gt(0)] = 60.0
+    memory_mb: Annotated[int, Gt(0)] = 8_192
     axioms: tuple[str, ...] = ("propext", "Classical.choice", "Quot.sound")
 
 

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Annotated, Literal, get_args
 
-ORDER = (
-    *("box", "answer tags", "####", "'answer is'"),
-    *("formula", "whole text", "last formula", "last number"),
-)
+from annotated_types import Ge, Le
+
+Finder = Literal[
+    "box",
+    "answer tags",
+    "####",
+    "'answer is'",
+    "formula",
+    "whole text",
+    "last formula",
+    "last number",
+]
+ORDER: tuple[Finder, ...] = get_args(Finder)
 
 
 @dataclass(frozen=True)
@@ -31,13 +40,13 @@ class Policy:
     synonyms: `no solution` is the empty set, `all real numbers` is the set of reals.
     """
 
-    order: tuple[str, ...] = ORDER
+    order: tuple[Finder, ...] = ORDER
     decimal_comma: bool = True
     percent: Literal["either", "unit", "ratio"] = "either"
     units: bool = True
     arithmetic: bool = True
-    tolerance: Fraction = Fraction(1, 1_000_000)
-    rounded_gold: int = 4
+    tolerance: Annotated[Fraction, Ge(0), Le(1)] = Fraction(1, 1_000_000)
+    rounded_gold: Annotated[int, Ge(0)] = 4
     names: bool = True
     choices: bool = True
     synonyms: bool = True

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Annotated, Literal
+
+from annotated_types import Ge, Gt, Le
 
 from evenodds.domain import Completion, Problem, Status, Stop, Verdict
 from evenodds.verifiers import reasoning
@@ -41,11 +43,11 @@ class Policy:
 
     order: Literal["gold", "always", "never"] = "gold"
     reads: bool = True
-    tolerance: float = 1e-6
-    steps: int = 5_000_000
-    seconds: float = 2.0
-    rows: int = 10_000
-    memory_mb: int = 256
+    tolerance: Annotated[float, Ge(0), Le(1)] = 1e-6
+    steps: Annotated[int, Gt(0)] = 5_000_000
+    seconds: Annotated[float, Gt(0)] = 2.0
+    rows: Annotated[int, Ge(0)] = 10_000
+    memory_mb: Annotated[int, Gt(0)] = 256
     databases: str = ""
 
 
