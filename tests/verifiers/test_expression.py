@@ -218,7 +218,7 @@ def test_any_text_gives_a_verdict(text: str, gold: str, stop: Stop) -> None:
 
 
 def test_its_time_is_linear_in_the_text() -> None:
-    assert slowest(expression, Problem("key", "prompt", GOLD, "task"), 1_000_000) < 0.5
+    assert slowest(expression, Problem("key", "prompt", GOLD, "task"), 1_000_000) < 2
 
 
 def test_it_is_registered() -> None:

@@ -365,7 +365,7 @@ def test_hostile_text_costs_little(unit: str) -> None:
     text = (unit * 100_000)[:100_000]
     start = time.process_time()
     instructions(EVERYTHING, Completion(text), Policy(mode="loose"))
-    assert time.process_time() - start < 2.0
+    assert time.process_time() - start < 5
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)

@@ -251,7 +251,7 @@ def test_hostile_texts(text: str) -> None:
 
 
 def test_its_time_is_linear_in_the_text() -> None:
-    assert slowest(json_answer_of, Problem("key", "prompt", VALUE, "task"), 1_000_000) < 0.5
+    assert slowest(json_answer_of, Problem("key", "prompt", VALUE, "task"), 1_000_000) < 2
 
 
 def test_an_open_string_is_read_once() -> None:
@@ -260,7 +260,7 @@ def test_an_open_string_is_read_once() -> None:
     start = time.process_time()
     assert depth_of(text) == 0
     assert judged(f"```json\n{text}\n```").status is Status.WRONG
-    assert time.process_time() - start < 0.5
+    assert time.process_time() - start < 2
 
 
 def json_answer_of(problem: Problem, completion: Completion) -> Verdict:

@@ -327,4 +327,4 @@ def test_any_text_gives_a_verdict(answer: str) -> None:
 def test_hostile_text_costs_little(unit: str) -> None:
     start = time.process_time()
     lean(problem(), Completion((unit * 50_000)[:50_000]), Policy(("no-such-lean",)))
-    assert time.process_time() - start < 1.0
+    assert time.process_time() - start < 4

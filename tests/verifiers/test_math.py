@@ -176,7 +176,7 @@ def test_hostile_texts_are_quick_and_never_paid(answer: str) -> None:
         started = time.process_time()
         verdict = judged(answer, gold)
         assert verdict.score == 0.0, verdict
-        assert time.process_time() - started < 0.5
+        assert time.process_time() - started < 2
 
 
 def test_a_short_answer_takes_less_than_a_third_of_a_millisecond() -> None:

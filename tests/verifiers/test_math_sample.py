@@ -57,7 +57,7 @@ def test_no_attack_of_the_sample_is_paid_or_slow() -> None:
         for answer in answers:
             started = time.process_time()
             verdict = judged(answer, case["gold"])
-            assert time.process_time() - started < 0.5, case["name"]
+            assert time.process_time() - started < 2, case["name"]
             if case["expected"] is not None:
                 assert verdict.score == float(case["expected"]), (case["name"], verdict)
 

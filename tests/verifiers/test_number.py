@@ -259,7 +259,7 @@ def test_hostile_texts_are_quick_and_never_paid(answer: str) -> None:
     started = time.process_time()
     verdict = judged(answer, "42")
     assert verdict.score == 0.0, verdict
-    assert time.process_time() - started < 0.5
+    assert time.process_time() - started < 2
 
 
 PIECES = [
@@ -332,6 +332,6 @@ def test_the_attacks_of_the_sample_are_not_paid() -> None:
             continue
         started = time.process_time()
         verdict = judged(answer, case["gold"])
-        assert time.process_time() - started < 0.5, case["name"]
+        assert time.process_time() - started < 2, case["name"]
         if case["expected"] is not None:
             assert verdict.score == float(case["expected"]), (case["name"], verdict)

@@ -1,4 +1,4 @@
-"""A policy table is refused where it holds what no judge could mean, in a line that says the rule."""
+"""A policy table is refused where it holds what no judge could mean, and the rule is said."""
 
 from __future__ import annotations
 

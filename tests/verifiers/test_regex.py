@@ -99,4 +99,4 @@ def test_any_text_gives_a_verdict(pieces: list[str], gold: str, policy: Policy, 
 
 
 def test_its_time_is_linear_in_the_text() -> None:
-    assert slowest(regex, Problem("key", "prompt", DATE, "task"), 1_000_000) < 0.5
+    assert slowest(regex, Problem("key", "prompt", DATE, "task"), 1_000_000) < 2

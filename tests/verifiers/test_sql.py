@@ -210,7 +210,7 @@ def test_a_bomb_is_wrong_and_soon(query: str) -> None:
     verdict = judged(query, policy=Policy(seconds=0.3, memory_mb=64))
     assert (verdict.score, verdict.status) == (0.0, Status.WRONG), verdict
     assert verdict.note
-    assert time.process_time() - start < 1.5
+    assert time.process_time() - start < 5
     assert judged(NAMES).status is Status.RIGHT
 
 

@@ -155,7 +155,7 @@ def test_a_threshold_is_a_share() -> None:
 def test_its_time_is_linear_in_the_text(compare: Literal["exact", "normalized", "f1"]) -> None:
     problem = Problem("key", "prompt", "dcba", "task")
     policy = Policy(compare=compare)
-    assert slowest(lambda p, c: text(p, c, policy), problem, 1_000_000) < 0.5
+    assert slowest(lambda p, c: text(p, c, policy), problem, 1_000_000) < 2
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
