@@ -30,7 +30,7 @@ SHARED = Path(__file__).parents[3] / "shared" / "cases"
 
 def available(kind: str) -> bool:
     why = KINDS[kind].unavailable
-    return why is None or why() is None
+    return why is None or why(KINDS[kind].policy) is None
 
 
 @pytest.mark.parametrize("kind", sorted(set(SUITES) - {"code"}))
@@ -178,3 +178,11 @@ def test_a_tasks_own_wrong_answers_are_judged_with_its_golds(name: str) -> None:
     report = check_all_golds(make_task(name, held_out=2))
     assert report.golds == report.mutants > 0
     assert report.bad == report.paid == ()
+
+
+def test_the_bench_before_a_run_waits_for_no_forgery() -> None:
+    from evenodds.bench.code_cases import ENDLESS
+
+    notes = {case.note for case in own("code")}
+    assert {*ENDLESS} <= notes and "waits for better times" in ENDLESS
+    assert not {*ENDLESS} & {case.note for case in quick(own("code"))}

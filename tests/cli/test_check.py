@@ -142,17 +142,19 @@ def test_fresh_answers_are_read_a_second_time(capsys) -> None:
         (["reverse", "--sample", "0"], "--sample cannot be 0"),
         (["reverse", "--policy-table", "x.toml"], "goes with a kind"),
         (["composite"], "no bench for the kind 'composite'"),
+        (["lean"], "no bench for the kind 'lean'"),
     ],
 )
 def test_refusals_are_one_line(arguments, words, capsys) -> None:
     assert words in refusal(capsys, *arguments)
 
 
-def test_a_kind_that_cannot_judge_here_says_why(capsys) -> None:
+def test_a_kind_that_cannot_judge_here_says_why(files, capsys) -> None:
     why = KINDS["lean"].unavailable
-    if why is None or why() is None:
+    if why is None or why(KINDS["lean"].policy) is None:
         pytest.skip("there is a Lean on this machine")
-    assert "cannot judge here" in refusal(capsys, "lean")
+    flags = ["--data", f"{files}/rows.jsonl", "--verifier", "lean"]
+    assert "the kind 'lean' cannot judge here" in refusal(capsys, *flags)
 
 
 def test_training_is_refused_and_the_way_round_is_recorded(files, tmp_path, capsys) -> None:

@@ -375,8 +375,9 @@ def test_a_budget_that_cuts_everything_is_said(tmp_path) -> None:
 def test_golds_that_the_verifier_cannot_read_are_refused(tmp_path) -> None:
     data = tmp_path / "d.jsonl"
     data.write_text("".join(f'{{"prompt": "{n}*2=", "answer": "word"}}\n' for n in range(20)))
-    with pytest.raises(UsageError, match="gold"):
-        run(tmp_path / "runs", task__name="data", task__data=str(data))
+    over = {"task__name": "data", "task__data": str(data), "task__verifier": "number"}
+    with pytest.raises(UsageError, match="'number' does not find right the gold answer 'word'"):
+        run(tmp_path / "runs", **over)
     assert not (tmp_path / "runs").exists()
 
 

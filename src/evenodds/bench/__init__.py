@@ -15,7 +15,7 @@ from evenodds.bench.run import (
     run_bench,
     short_bench,
 )
-from evenodds.bench.suite import SUITES, require_available
+from evenodds.bench.suite import SUITES
 
 __all__ = [
     "CATEGORIES",
@@ -34,7 +34,6 @@ __all__ = [
     "doubtful",
     "paid_forms",
     "refusal",
-    "require_available",
     "run_bench",
     "short_bench",
 ]

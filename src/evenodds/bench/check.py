@@ -10,7 +10,6 @@ from evenodds.bench.gold import GoldReport, check_all_golds
 from evenodds.bench.report import Report
 from evenodds.bench.rounds import Told
 from evenodds.bench.run import bench_task, paid_forms, tried_forms
-from evenodds.bench.suite import require_available
 from evenodds.judge import JudgeOptions
 from evenodds.tasks import Task
 from evenodds.verifiers import RegisteredVerifier
@@ -66,7 +65,6 @@ def check_task(
     progress: Callable[[str], Told | None] = lambda name: None,
 ) -> Checked:
     """Try a task's verifier and judge all golds. progress: makes what is told how far a part is."""
-    require_available(task.verifier)
     report = bench_task(task, options, progress("bench"))
     if isinstance(task.verifier, RegisteredVerifier):
         return Checked(report, check_all_golds(task, options, progress("golds")))

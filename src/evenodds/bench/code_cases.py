@@ -51,6 +51,8 @@ HANGS = {
     "output without end": f"def {NAME}(a, b):\n    while True: print('x' * 10**6)",
     "a power tower": f"def {NAME}(a, b):\n    return 9**9**9**9",
 }
+ENDLESS = ("waits for better times", "never ends")
+"""Forgeries that cost the whole deadline: the bench before a run has no time for them."""
 
 
 def _fenced(program: str) -> str:
@@ -80,9 +82,10 @@ def own_cases() -> Iterator[Case]:
     for note, program in HANGS.items():
         yield made("code", "hang", problem, _fenced(program), False, note)
     for note, program in forgeries(NAME):
-        yield made("code", "forgery", problem, _fenced(program), False, note)
+        category = "hang" if note in ENDLESS else "forgery"
+        yield made("code", category, problem, _fenced(program), False, note)
         canary = f"a canary after: {note}"
-        yield made("code", "forgery", problem, _fenced(SOLUTION), True, canary)
+        yield made("code", category, problem, _fenced(SOLUTION), True, canary)
     for note, program in PRINTERS.items():
         yield made("code", "forgery", printing, _fenced(program), False, note)
         yield made("code", "forgery", printing, total, True, f"a canary after: {note}")

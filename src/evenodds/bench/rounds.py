@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from evenodds.domain import Completion, Problem, Verdict
-from evenodds.judge import JudgeOptions, open_judge
+from evenodds.judge import JudgeOptions, OpenJudge, open_judge
 from evenodds.judge.opening import verdicts_of
 from evenodds.verifiers import Verifier
 
@@ -17,6 +17,8 @@ ROWS = 64
 CHARACTERS = 4_000_000
 
 Pair = tuple[Problem, Completion]
+Judging = JudgeOptions | OpenJudge | None
+"""How a judge is opened; or one that is open, by its own options, and stays open."""
 Told = Callable[[int, int], None]
 """Called with what is done and the whole number, while a bench goes on."""
 
@@ -24,13 +26,16 @@ Told = Callable[[int, int], None]
 def judged_pairs(
     verifier: Verifier,
     pairs: Iterable[Pair],
-    options: JudgeOptions | None = None,
+    judging: Judging = None,
     rows: int = ROWS,
 ) -> Iterator[Verdict]:
     """One verdict a pair, in order; `pairs` is read one round of `rows` ahead and no further."""
-    with open_judge(verifier, options or JudgeOptions()) as judge:
-        for batch in _rounds(pairs, rows):
-            yield from verdicts_of(judge, batch)
+    if judging is None or isinstance(judging, JudgeOptions):
+        with open_judge(verifier, judging) as judge:
+            yield from judged_pairs(verifier, pairs, judge, rows)
+        return
+    for batch in _rounds(pairs, rows):
+        yield from verdicts_of(judging, batch)
 
 
 def _rounds(pairs: Iterable[Pair], rows: int) -> Iterator[list[Pair]]:

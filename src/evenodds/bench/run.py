@@ -8,10 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from evenodds.bench import own_cases
 from evenodds.bench.case import Case
 from evenodds.bench.report import Finding, Report, joined
-from evenodds.bench.rounds import ROWS, Told, judged_pairs
+from evenodds.bench.rounds import ROWS, Judging, Told, judged_pairs
 from evenodds.bench.suite import drawn, own, quick, task_cases
 from evenodds.errors import GateError
-from evenodds.judge import JudgeOptions
 from evenodds.tasks import Task
 from evenodds.verifiers import RegisteredVerifier, Verifier
 
@@ -29,7 +28,7 @@ def run_bench(
     verifier: Verifier,
     cases: Iterable[Case],
     name: str,
-    options: JudgeOptions | None = None,
+    judging: Judging = None,
     progress: Told | None = None,
     seconds: float | None = None,
 ) -> Report:
@@ -43,7 +42,7 @@ def run_bench(
     pairs = ((case.problem, case.completion) for case in _until(listed, seconds))
     # the judge runs ahead of what it yields, and keeps the order
     rows = ROWS if seconds is None else SHORT_ROWS
-    for verdict in judged_pairs(verifier, pairs, options or JudgeOptions(), rows):
+    for verdict in judged_pairs(verifier, pairs, judging, rows):
         findings.append(Finding(listed[len(findings)], verdict))
         if progress is not None:
             progress(len(findings), len(listed))
@@ -61,16 +60,16 @@ def _until(cases: Sequence[Case], seconds: float | None) -> Iterator[Case]:
 
 def bench_kind(
     verifier: RegisteredVerifier,
-    options: JudgeOptions | None = None,
+    judging: Judging = None,
     progress: Told | None = None,
 ) -> Report:
     """The whole bench of a registered kind on golds of the bench's own."""
-    return run_bench(verifier, own(verifier.kind.name), verifier.kind.name, options, progress)
+    return run_bench(verifier, own(verifier.kind.name), verifier.kind.name, judging, progress)
 
 
 def bench_task(
     task: Task,
-    options: JudgeOptions | None = None,
+    judging: Judging = None,
     progress: Told | None = None,
     short: bool = False,
 ) -> Report:
@@ -82,28 +81,26 @@ def bench_task(
     seconds = SHORT_SECONDS if short else None
     verifier, name = task.verifier, task.verifier_name
     if not isinstance(verifier, RegisteredVerifier):
-        return _bench_own(task, options, progress, short)
+        return _bench_own(task, judging, progress, short)
     problems = drawn(task, SHORT_GOLDS if short else LONG_GOLDS)
     cases = [*task_cases(verifier, problems)]
     if not verifier.table:
         cases += own(verifier.kind.name)
     chosen = quick(cases) if short else cases
-    return run_bench(verifier, chosen, name, options, progress, seconds)
+    return run_bench(verifier, chosen, name, judging, progress, seconds)
 
 
-def _bench_own(
-    task: Task, options: JudgeOptions | None, progress: Told | None, short: bool
-) -> Report:
+def _bench_own(task: Task, judging: Judging, progress: Told | None, short: bool) -> Report:
     """First which forms of the gold are paid, then every trap in those forms."""
     verifier, name = task.verifier, task.verifier_name
     seconds = SHORT_SECONDS if short else None
     problems = drawn(task, SHORT_OWN[0] if short else LONG_GOLDS)
-    first = run_bench(verifier, own_cases.forms(problems), name, options, progress, seconds)
+    first = run_bench(verifier, own_cases.forms(problems), name, judging, progress, seconds)
     paid = paid_forms(first)[: SHORT_OWN[1] if short else None]
     golds = [problem.answer for problem in drawn(task, LONG_GOLDS)]
     traps: Iterable[Case] = own_cases.task_cases(problems, paid, golds)
     traps = quick(traps) if short else traps
-    return joined([first, run_bench(verifier, traps, name, options, progress, seconds)])
+    return joined([first, run_bench(verifier, traps, name, judging, progress, seconds)])
 
 
 def tried_forms(report: Report) -> dict[str, tuple[int, int]]:
@@ -122,9 +119,9 @@ def paid_forms(report: Report) -> list[str]:
     return sorted((name for name in found if shares[name] > 0.5), key=lambda name: -shares[name])
 
 
-def short_bench(task: Task, options: JudgeOptions | None = None) -> Report:
+def short_bench(task: Task, judging: Judging = None) -> Report:
     """The bench before a run. Raises `GateError` in one line on a false payment."""
-    report = bench_task(task, options, short=True)
+    report = bench_task(task, judging, short=True)
     if report.false_payments:
         raise refusal(task, report)
     return report

@@ -22,9 +22,8 @@ from evenodds.bench import (
 )
 from evenodds.bench.case import Case
 from evenodds.domain import Problem
-from evenodds.errors import UsageError
 from evenodds.tasks import Task
-from evenodds.verifiers import RegisteredVerifier, Verifier
+from evenodds.verifiers import RegisteredVerifier
 
 SUITES: dict[str, ModuleType] = {
     "choice": choice_cases,
@@ -42,15 +41,6 @@ SUITES: dict[str, ModuleType] = {
 
 SLOW = ("hostile size", "hang")
 """Categories that a short bench leaves out."""
-
-
-def require_available(verifier: Verifier) -> None:
-    """Raise `UsageError` where a kind cannot judge on this machine, as code without a sandbox."""
-    if not isinstance(verifier, RegisteredVerifier) or verifier.kind.unavailable is None:
-        return
-    why = verifier.kind.unavailable()
-    if why is not None:
-        raise UsageError(f"the kind {verifier.kind.name!r} cannot judge here: {why}")
 
 
 def own(kind: str) -> Iterator[Case]:

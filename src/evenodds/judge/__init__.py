@@ -6,7 +6,7 @@ Cheap verifiers run in this process; all others in worker processes that can be 
 from __future__ import annotations
 
 from evenodds.judge.inline import InlineJudge, Judge, OpenJudge, ScriptedJudge
-from evenodds.judge.opening import judge_rows, open_judge
+from evenodds.judge.opening import judge_rows, open_judge, require_available, rows_by
 from evenodds.judge.options import JudgeOptions
 from evenodds.judge.workers import WorkerJudge
 
@@ -19,4 +19,6 @@ __all__ = [
     "WorkerJudge",
     "judge_rows",
     "open_judge",
+    "require_available",
+    "rows_by",
 ]

@@ -11,12 +11,14 @@ from functools import partial
 from typing import Any
 
 from evenodds.domain import Completion, Problem, Verdict
+from evenodds.errors import UsageError
 from evenodds.judge import nursery
 from evenodds.judge.frames import Call
 from evenodds.judge.inline import InlineJudge, OpenJudge
 from evenodds.judge.options import JudgeOptions
 from evenodds.judge.workers import WorkerJudge
 from evenodds.verifiers import KINDS, RegisteredVerifier, Verifier
+from evenodds.verifiers.composite import find
 from evenodds.verifiers.function import NAME
 
 AT_ONCE = 512  # rows that are judged together
@@ -28,8 +30,9 @@ def open_judge(verifier: Verifier, options: JudgeOptions | None = None) -> OpenJ
     Registered verifiers that say so run inline, and composites of such. Others, and a person's
     functions, run in worker processes: a function that was found by name is imported there; one
     that was handed over from Python is reached by a fork where that is safe, else it runs inline,
-    without a deadline.
+    without a deadline. Raises `UsageError` where the verifier cannot judge on this machine.
     """
+    require_available(verifier)
     options = options or JudgeOptions()
     options = replace(options, seconds=max(options.seconds, needed_seconds(verifier)))
     if options.workers == 0 or sys.platform == "win32" or _is_inline(verifier):
@@ -42,6 +45,20 @@ def open_judge(verifier: Verifier, options: JudgeOptions | None = None) -> OpenJ
     else:
         return InlineJudge(verifier)
     return WorkerJudge(verifier, options, nursery.Nursery(start, spec))
+
+
+def require_available(verifier: Verifier) -> None:
+    """Raise `UsageError` in one line where a kind cannot judge here, as code without a sandbox."""
+    if not isinstance(verifier, RegisteredVerifier):
+        return
+    parts: Sequence[Any] = getattr(verifier.policy, "parts", ())
+    for part in parts:
+        if part.verifier:
+            require_available(find(part.verifier, part.policy))
+    ask = verifier.kind.unavailable
+    why = ask(verifier.policy) if ask is not None else None
+    if why is not None:
+        raise UsageError(f"the kind {verifier.kind.name!r} cannot judge here: {why.rstrip('.')}.")
 
 
 def needed_seconds(verifier: Verifier) -> float:
@@ -79,9 +96,16 @@ def judge_rows(
 ) -> Iterator[Verdict]:
     """A verdict for each pair, in order, as they come: for files that do not fit in memory."""
     with open_judge(verifier, options) as judge:
-        rows = iter(pairs)
-        while batch := [*itertools.islice(rows, AT_ONCE)]:
-            yield from verdicts_of(judge, batch)
+        yield from rows_by(judge, pairs)
+
+
+def rows_by(
+    judge: OpenJudge, pairs: Iterable[tuple[Problem, Completion]], at_once: int = AT_ONCE
+) -> Iterator[Verdict]:
+    """The same by a judge that is open, and stays so."""
+    rows = iter(pairs)
+    while batch := [*itertools.islice(rows, at_once)]:
+        yield from verdicts_of(judge, batch)
 
 
 def verdicts_of(judge: OpenJudge, pairs: Sequence[tuple[Problem, Completion]]) -> list[Verdict]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,7 +12,7 @@ from evenodds.bench import Report, short_bench
 from evenodds.curricula import Curriculum, Ladder, make_curriculum
 from evenodds.domain import Limits
 from evenodds.errors import UsageError
-from evenodds.judge import judge_rows
+from evenodds.judge import open_judge, rows_by
 from evenodds.judge.options import JudgeOptions, default_workers
 from evenodds.places import BUNDLED, SMALL, bundled_folder
 from evenodds.run.config import Config
@@ -253,10 +252,10 @@ class Plan:
 
 def plan_of(config: Config, task: Task | None = None) -> Plan:
     chosen = task or task_of(config)
-    # a verifier that cannot judge the right answers would teach nothing
-    judged = partial(judge_rows, options=judge_options(config))
-    chosen = check_gold(chosen, judge_rows=judged).task
-    checked_levels(config.evaluation.levels or (), "evaluation.levels", chosen)
-    curriculum = curriculum_of(config, chosen)
-    bench = short_bench(chosen, judge_options(config)) if config.check.bench else None
+    with open_judge(chosen.verifier, judge_options(config)) as judge:
+        # a verifier that cannot judge the right answers would teach nothing
+        chosen = check_gold(chosen, judge_rows=lambda _, pairs: rows_by(judge, pairs)).task
+        checked_levels(config.evaluation.levels or (), "evaluation.levels", chosen)
+        curriculum = curriculum_of(config, chosen)
+        bench = short_bench(chosen, judge) if config.check.bench else None
     return Plan(config, chosen, curriculum, bench)

@@ -30,8 +30,9 @@ class Kind:
     limits: the sizes beyond which a text is refused, for the checker passport.
     seconds: for a kind that bounds its own work, how long a verdict may take at the most: the
     deadline of a judge is to be no shorter. None where the judge's own deadline serves.
-    unavailable: why the kind cannot judge on this machine, in one line, or None where it can; for
-    kinds that need what not every machine has. It may take a second; ask before a run.
+    unavailable: from the policy, why the kind cannot judge on this machine, in one line, or None
+    where it can; for kinds that need what not every machine has. It may take a second at first;
+    `evenodds.judge.require_available` asks before a judge is opened.
     """
 
     name: str
@@ -43,7 +44,7 @@ class Kind:
     runs: Runs = "inline"
     limits: Mapping[str, object] = field(default_factory=dict[str, object], hash=False)
     seconds: float | None = None
-    unavailable: Callable[[], str | None] | None = None
+    unavailable: Callable[[Any], str | None] | None = None
 
     def with_policy(self, table: Mapping[str, object] | None = None) -> RegisteredVerifier:
         """The verifier with the entries of a policy table in place of its defaults.

@@ -120,11 +120,10 @@ def _config(target: str | None, over: dict[str, Any]) -> Config:
 
 
 def _check_kind(kind: str, found: argparse.Namespace) -> int:
-    from evenodds.bench import SUITES, Checked, bench_kind, require_available
+    from evenodds.bench import SUITES, Checked, bench_kind
     from evenodds.report.bench_view import print_bench, print_judgement, print_text
     from evenodds.verifiers import KINDS
 
-    require_available(KINDS[kind].with_policy())
     if kind not in SUITES:
         raise UsageError(
             f"there is no bench for the kind {kind!r} by itself. Check a task with it."

@@ -118,7 +118,7 @@ def _graded(
     from evenodds.bench.answers import columns_of
     from evenodds.bench.grading import as_line, graded
     from evenodds.bench.source import survey
-    from evenodds.bench.suite import require_available
+    from evenodds.judge import require_available
     from evenodds.verifiers import RegisteredVerifier, find_verifier
 
     table = read_table(found.policy_table, found.policy)

@@ -36,7 +36,7 @@ def _verifiers(root: Path) -> Iterator[str]:
 
     for name, kind in REGISTERED.items():
         yield f"{name:<15} {kind.summary}"
-        absent = kind.unavailable() if kind.unavailable else None
+        absent = kind.unavailable(kind.policy) if kind.unavailable else None
         if absent:
             yield f"{'':<15} {name} cannot judge here: {absent}"
     yield "FILE.py:NAME    a function of your own: (problem, text) -> score, True or False"
