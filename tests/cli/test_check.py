@@ -69,6 +69,8 @@ def test_a_kind_as_json_with_a_policy_table(tmp_path, capsys) -> None:
     (tmp_path / "table.toml").write_text("longest = 2.0\n")
     found = json.loads(said(capsys, 0, "text", "--json", "--policy-table", tmp_path / "table.toml"))
     assert found["policy"] == {"longest": 2.0}
+    flags = ("--policy-table", tmp_path / "table.toml", "--task.policy", "longest=1.5")
+    assert json.loads(said(capsys, 0, "text", "--json", *flags))["policy"] == {"longest": 1.5}
     bench = found["bench"]
     assert bench["total"]["false_payments"] == 0 and bench["total"]["must_not_be_paid"] > 500
     low, high = bench["total"]["false_payments_95"]
@@ -141,6 +143,8 @@ def test_fresh_answers_are_read_a_second_time(capsys) -> None:
         (["number", "--sample", "5"], "--sample needs a task"),
         (["reverse", "--sample", "0"], "--sample cannot be 0"),
         (["reverse", "--policy-table", "x.toml"], "goes with a kind"),
+        (["text", "--policy", "compare=f1"], "is --task.policy compare=f1"),
+        (["text", "--task.policy", "compare=f2"], "unfit"),
         (["composite"], "no bench for the kind 'composite'"),
         (["lean"], "no bench for the kind 'lean'"),
     ],

@@ -139,6 +139,12 @@ def entry(flag: str, text: str) -> tuple[str, Any]:
 
 def given(found: argparse.Namespace) -> dict[str, Any]:
     """The settings that were named on the command line, by dotted name."""
+    model = getattr(found, "policy.name", None) or ""
+    if "=" in model and not Path(model).expanduser().exists():
+        raise UsageError(
+            f"--policy names a model here. Got {model!r}. An entry of the verifier's policy table "
+            f"is --task.policy {model}."
+        )
     return {
         dotted: _parsed(dotted, value)
         for dotted, value in vars(found).items()

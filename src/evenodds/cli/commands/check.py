@@ -87,7 +87,7 @@ def main(arguments: list[str]) -> int:
         )
     kind = _kind(found.target, over)
     if kind is not None:
-        return _check_kind(kind, found)
+        return _check_kind(kind, found, over.get("task.policy", {}))
     if found.policy_table is not None:
         raise UsageError(
             "--policy-table goes with a kind, as in `evenodds check number --policy-table FILE`. "
@@ -97,10 +97,10 @@ def main(arguments: list[str]) -> int:
 
 
 def _kind(target: str | None, over: dict[str, Any]) -> str | None:
-    """The kind that is named, if it is one and no setting makes a task of it."""
+    """The kind that is named, if it is one and no setting but its policy makes a task of it."""
     from evenodds.verifiers import KINDS
 
-    settings = {name for name in over if name.startswith("task.")}
+    settings = {name for name in over if name.startswith("task.")} - {"task.policy"}
     return target if target in KINDS and not settings else None
 
 
@@ -119,7 +119,7 @@ def _config(target: str | None, over: dict[str, Any]) -> Config:
     return config_of(None, {"task.name": target} | over)
 
 
-def _check_kind(kind: str, found: argparse.Namespace) -> int:
+def _check_kind(kind: str, found: argparse.Namespace, entries: Mapping[str, Any]) -> int:
     from evenodds.bench import SUITES, Checked, bench_kind
     from evenodds.report.bench_view import print_bench, print_judgement, print_text
     from evenodds.verifiers import KINDS
@@ -130,7 +130,7 @@ def _check_kind(kind: str, found: argparse.Namespace) -> int:
         )
     if found.sample is not None:
         raise UsageError("--sample needs a task, whose problems are asked. Name one with --task.")
-    verifier = KINDS[kind].with_policy(read_table(found.policy_table, ()))
+    verifier = KINDS[kind].with_policy({**read_table(found.policy_table, ()), **entries})
     with Shown(sys.stderr) as shown:
         report = bench_kind(verifier, None, shown("bench"))
     checked = Checked(report, None)
