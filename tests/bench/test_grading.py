@@ -92,6 +92,21 @@ def test_a_run_s_record_is_recognised() -> None:
     assert verdicts(row, columns=found)[0]["status"] == "truncated"
 
 
+@pytest.mark.parametrize(
+    ("names", "given", "expected"),
+    [
+        (["answer", "completion"], {}, ("completion", "answer")),
+        (["answer", "response", "prompt"], {}, ("response", "answer")),
+        (["answer", "completion", "gold"], {}, ("answer", "gold")),
+        (["answer", "completion"], {"gold": "completion"}, ("answer", "completion")),
+        (["answer", "said"], {"answer": "said"}, ("said", "answer")),
+    ],
+)
+def test_beside_a_completion_answer_is_the_gold(names, given, expected) -> None:
+    found = columns_of(names, NONE | given, True, "f")
+    assert (found.answer, found.gold) == expected
+
+
 def test_a_missing_column_is_one_line() -> None:
     with pytest.raises(UsageError, match=r"has no answer column 'answr'. Did you mean 'answer'"):
         columns_of(["answer", "gold"], NONE | {"answer": "answr"}, True, "f")

@@ -7,6 +7,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from evenodds.errors import UsageError
@@ -157,6 +159,17 @@ def test_long_texts_are_shortened_but_whole_prompts_are_kept(tmp_path: Path) -> 
     group = sample_groups(run)[0]
     assert len(group.prompt) < 300 and group.whole_prompt == "x" * 5000
     assert "3500 characters left out" in group.answers[0].text
+
+
+def test_a_function_that_does_not_say_what_it_read(tmp_path: Path) -> None:
+    run = synthetic.write_run(tmp_path, steps=1, files=0)
+    row = {"group": 0, "level": 0, "gold": "7", "prompt": "3+4=", "completion": "7"}
+    said = {"right": "", "wrong": "", "no_answer": "nothing", "timeout": "nothing"}
+    rows = [row | {"status": status, "extracted": None} for status in said]
+    pq.write_table(pa.Table.from_pylist(rows), run / "rollouts" / "step-00001.parquet")
+    shown = {a.status.replace(" ", "_"): a.extracted for a in sample_groups(run)[0].answers}
+    assert shown == said
+    assert "read as <code></code>" not in write_report(run).read_text("utf-8")
 
 
 def test_any_json_can_be_a_passport() -> None:

@@ -44,11 +44,15 @@ def columns_of(
     """
     # in a run's record `answer` numbers the answers of a group
     is_rollouts = {"completion", "completion_ids"} <= set(names)
-    answers = ANSWERS[1:] if is_rollouts else ANSWERS
-    gold = _column(names, given, "gold", GOLDS, path, needs_gold)
+    has_gold = given.get("gold") or any(name in names for name in GOLDS)
+    # beside a completion, `answer` is what data sets call the gold
+    beside = not has_gold and any(name in names for name in ANSWERS[1:])
+    answers = ANSWERS[1:] if is_rollouts or beside else ANSWERS
+    answer = cast(str, _column(names, given, "answer", answers, path, True))
+    golds = GOLDS if answer == ANSWERS[0] or is_rollouts else (*GOLDS, ANSWERS[0])
     return Columns(
-        cast(str, _column(names, given, "answer", answers, path, True)),
-        gold,
+        answer,
+        _column(names, given, "gold", golds, path, needs_gold),
         _column(names, given, "prompt", PROMPTS, path, False),
         _column(names, given, "stop", ("stop",), path, False),
     )
@@ -76,7 +80,7 @@ def answer_of(row: Row, columns: Columns) -> str:
 
 
 def golds_of(row: Row, columns: Columns, kind: str | None) -> list[str]:
-    """The golds of a row: one, or for a list several of which any is right. See docs/grade.md.
+    """The golds of a row: one, or for a list several of which any is right. See docs/bench.md.
 
     kind: the verifier's; None for a person's own function, which gets a list as JSON text.
     """

@@ -122,11 +122,16 @@ def _answer(row: Mapping[str, Any]) -> Answer:
         mark="right" if status == "right" else "unjudged" if unjudged else "wrong",
         reward=_signed(row.get("reward"), ""),
         advantage=_signed(row.get("advantage"), "+"),
-        extracted=safe(
-            str(row.get("extracted") if row.get("extracted") is not None else "nothing")
-        ),
+        extracted=safe(_extracted(row.get("extracted"), status)),
         note=safe(str(row.get("note") or "")),
     )
+
+
+def _extracted(extracted: Any, status: str) -> str:
+    """What was read; empty where a function judged the text without saying what it read."""
+    if extracted is not None:
+        return str(extracted)
+    return "" if status in {"right", "wrong"} else "nothing"
 
 
 def _signed(value: Any, sign: str) -> str:

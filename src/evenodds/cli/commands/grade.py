@@ -34,6 +34,7 @@ its verifier gets the status timeout or error.
 EPILOG = """rules:
   answer   a text; a number as written; of chat messages the last content; a list or an object as
            JSON. Missing or null: the empty text, which is judged as no answer.
+           Beside a completion or a response `answer` is the gold, if no other column is one.
   gold     the same. A list is several golds, of which any is right, save for kinds whose gold is
            JSON (code, json, sql, instructions, expression). Missing, null or unreadable: the
            status gold_unreadable, never a payment.
