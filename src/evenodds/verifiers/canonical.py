@@ -98,10 +98,11 @@ _GROUPED = re.compile(r"(?<![0-9.,])[1-9][0-9]{0,2}(?: [0-9]{3}){1,12}(?![0-9])"
 _SHORT_BOTH = re.compile(r"\\frac ?([0-9]) ?([0-9])")
 _SHORT_TOP = re.compile(r"\\frac ?([0-9]) ?(?=\{)")
 _SHORT_BOTTOM = re.compile(r"(\\frac ?\{[^{}]{1,60}\}) ?([0-9])")
-_RELATION = re.compile(r"[<>≤≥≠∈±|;]|\\(?:le|leq|ge|geq|ne|neq|lt|gt|in|pm)\b")
+_RELATION = re.compile(r"[<>≤≥≠∈±|;]|¬|\\(?:le|leq|ge|geq|ne|neq|lt|gt|in|pm|not|neg|lnot)\b")
+_SUBSCRIPT = re.compile(r"[\s$]{0,9}_\s?\{")
 _LISTED = re.compile(r",\s")
 _EMPHASIS = " *_`\"'"
-_STOPS = ".,:;? "
+_STOPS = ".,:;? 。"
 _PLAIN = re.compile(r"-?[0-9]{1,15}\Z")
 # an operator beside a letter: the left side is to be solved, not a name or a sum
 _EQUATION = re.compile(r"(?<!\\)\b[a-zA-Z]\s?[-+*/^]|[-+*/^]\s?[0-9]{0,20}[a-zA-Z]\b")
@@ -126,6 +127,8 @@ def read(text: str, policy: Policy = DEFAULT) -> Value | Refused:
     """
     if len(text) > MAX_CHARACTERS:
         return Refused(f"an answer of {len(text)} characters is no number")
+    if _SUBSCRIPT.match(text):
+        return Refused("it is a subscript, not one number")
     if _PLAIN.match(text):
         return Value(Fraction(int(text)))
     cleaned = clean(text)

@@ -56,7 +56,20 @@ _RETRACTED = re.compile(
 )
 # `x > 42` is no answer of 42; `<b>42` and `=> 42` are
 _RELATED = re.compile(r"(?<!<)(?<!</)\b[a-zA-Z0-9]{1,3}[\s$)}]{0,3}(?:[<>]=?|[≤≥≠])[\s$({]{0,3}\Z")
+_FUNCTION = re.compile(
+    r"(?:[√∛]|(?<![a-zA-Z])\\?(?:log|ln|lg|sqrt|sin|cos|tan|exp)|\broot of)[\s$*({]{0,3}\Z"
+)
+_CODE = re.compile(
+    r"__|\b(?:import|lambda|eval|exec|system|open|print|subprocess|def|return|os\.\w{1,20})\s?\("
+    r"|\bimport\s\w|\\(?:input|include|write|openin|def|catcode)\b"
+)
 _BINARY = re.compile(r"\s{0,2}[-+*/^_]")
+
+
+def is_program(text: str, mark: Mark) -> bool:
+    """Whether a number that no mark announces stands in program code, in the line of the mark."""
+    start = max(text.rfind("\n", 0, mark.start) + 1, mark.start - 300)
+    return _CODE.search(text, start, mark.end) is not None
 
 
 def objection(text: str, mark: Mark) -> Objection | None:
@@ -69,6 +82,8 @@ def objection(text: str, mark: Mark) -> Objection | None:
         return turned
     if _NOT.search(before + lead) or _WRONG_ANSWER.search(before + lead):
         return Objection("the answer is negated")
+    if mark.text.rstrip(" .*").endswith("~~"):
+        return Objection("it is struck out")
     after = text[mark.end : mark.end + 2_000]
     if _DENIED.match(after) or (mark.text[-1:] == "?" and _NO.match(after)):
         return Objection("the answer is taken back by what follows")
@@ -97,7 +112,7 @@ def _around_number(before: str, mark: Mark) -> Objection | None:
         return Objection("it is one of several values of a name", is_several=True)
     if _RELATED.search(before):
         return Objection("it is the bound of a relation")
-    if before.rstrip(" ")[-1:] in ("√", "∛"):
+    if _FUNCTION.search(before):
         return Objection("it is part of an expression")
     if _BINARY.match(mark.text) and _is_operand(before, mark.text):
         return Objection("it is part of an expression")

@@ -53,7 +53,7 @@ _MONEY = re.compile(
     r"(?<![0-9.,])-?[0-9](?:[0-9.,]{0,30}[0-9])?\s?\\?[$€£]|\\?[$€£]\s?-?[0-9](?:[0-9.,]{0,30}[0-9])?"
 )
 _PHRASE_END = re.compile(
-    r"\n|[.;:!?](?=\s|$)|,\s(?=[^\W\d_])|\\[)\]]"
+    r"\n|\s\((?!or\b|maybe|perhaps|actually|wait|not\b)(?=[a-z]{2})|[.;:!?](?=\s|$)|,\s(?=[^\W\d_])|\\[)\]]"
     r"|\s(?=(?:because|since|as|so|which|where|when|while|but|for|after|by|with|from|in)\b)"
 )
 _JOIN = re.compile(r"(?:[\s,;/&$.*]|\\[()\[\]]|\b(?:or|and|oder|und|ou|et|maybe|perhaps)\b){0,40}")
@@ -65,6 +65,18 @@ def boxes(text: str) -> list[Mark]:
         return []
     closing = _closing_braces(text)
     return [_box(text, match, closing.get(match.end() - 1)) for match in _BOX.finditer(text)]
+
+
+def outermost(text: str, marks: list[Mark]) -> list[Mark]:
+    """The marks up to the box around the last one, where it says more: `\\boxed{\\boxed{4}2}`."""
+    if len(marks) < 2:
+        return marks
+    last = marks[-1]
+    for i, mark in enumerate(marks[-MOST:-1], max(0, len(marks) - MOST)):
+        if mark.end > last.end and mark.is_closed:
+            rest = text[mark.start : last.start] + text[last.end : mark.end]
+            return marks[: i + 1] if re.search(r"\w", rest.replace("boxed", "")) else marks
+    return marks
 
 
 def _box(text: str, match: re.Match[str], close: int | None) -> Mark:

@@ -9,8 +9,8 @@ from functools import lru_cache
 from evenodds.domain import Completion, Problem, Status, Stop, Verdict
 from evenodds.verifiers import canonical, grammar, reasoning
 from evenodds.verifiers.canonical import DEFAULT, Policy, clean, plain_text, read, same
-from evenodds.verifiers.context import objection
-from evenodds.verifiers.extract import POLICIES, Mark, joined, stated
+from evenodds.verifiers.context import is_program, objection
+from evenodds.verifiers.extract import POLICIES, Mark, joined, outermost, stated
 from evenodds.verifiers.grammar import Refused, Value
 from evenodds.verifiers.kind import Kind
 from evenodds.verifiers.verdicts import final_text, gold_unreadable, paid, unpaid
@@ -88,6 +88,7 @@ def find(text: str, policy: Policy = DEFAULT) -> Found | None:
     """
     for name in policy.order:
         marks = POLICIES[name](text)
+        marks = outermost(text, marks) if name == "box" else marks
         if not marks:
             continue
         found = _found(text, marks, policy)
@@ -105,6 +106,8 @@ def _found(text: str, marks: Sequence[Mark], policy: Policy) -> Found:
     last = marks[-1]
     if not last.is_closed and last.how == "box":
         return Found("", last.how, Refused("the last box is not closed", is_empty=True), False)
+    if last.how == "last number" and is_program(text, last):
+        return Found(last.text.strip(), last.how, Refused("it is program code"), False)
     against = objection(text, last)
     if against is not None:
         refused = Refused(against.note, is_several=against.is_several)

@@ -60,9 +60,9 @@ _UNICODE = {
     "∶": ":",
 }
 _TABLE = str.maketrans(_UNICODE)
-_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
+_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺ⁿ", "0123456789-+n")
 _LOWERED = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
-_RAISED_RUN = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]{1,40}")
+_RAISED_RUN = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺ⁿ]{1,40}")
 _LOWERED_RUN = re.compile("[₀₁₂₃₄₅₆₇₈₉]{1,40}")
 _LETTERS = {
     ord(wide) + i: chr(ord(narrow) + i) for wide, narrow in ("ＡA", "ａa") for i in range(26)

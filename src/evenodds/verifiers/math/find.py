@@ -16,6 +16,7 @@ from evenodds.verifiers.extract import (
     joined,
     last_number,
     money,
+    outermost,
     phrase_start,
     tags,
 )
@@ -38,28 +39,13 @@ _GAP = re.compile(
 )
 
 _PREMISE = re.compile(r"\b(?:as|since|because|when|if|for|given|with|where)\s\Z", re.IGNORECASE)
-_CODE = re.compile(
-    r"__|\b(?:import|lambda|eval|exec|system|open|print|subprocess|def|return|os\.\w{1,20})\s?\("
-    r"|\bimport\s\w|\\(?:input|include|write|openin|def|catcode)\b"
-)
-
 _JOIN = re.compile(r"[,;&]|\b(?:and|or|und|oder|et|ou)\b")
 
 
 def box_cluster(text: str) -> list[Mark]:
     """The last box, with those before it that belong to the same answer."""
     marks = boxes(text)
-    return _cluster(text, _outermost(text, marks) if len(marks) > 1 else marks)
-
-
-def _outermost(text: str, marks: list[Mark]) -> list[Mark]:
-    """The marks up to the box around the last one, where it says more: `\\boxed{\\boxed{4}2}`."""
-    last = marks[-1]
-    for i, mark in enumerate(marks[-MOST:-1], max(0, len(marks) - MOST)):
-        if mark.end > last.end and mark.is_closed:
-            rest = text[mark.start : last.start] + text[last.end : mark.end]
-            return marks[: i + 1] if re.search(r"\w", rest.replace("boxed", "")) else marks
-    return marks
+    return _cluster(text, outermost(text, marks))
 
 
 def _cluster(text: str, marks: list[Mark]) -> list[Mark]:
@@ -102,12 +88,6 @@ def phrase_marks(text: str) -> list[Mark]:
         clause = Mark(text[value : cut.start()], "'answer is'", start, cut.start(), True)
         marks = [clause] if _REMARK.match(text, cut.start(), end) else [*marks, clause]
     return marks + money(text, start, value)
-
-
-def is_program(text: str, mark: Mark) -> bool:
-    """Whether a number that no mark announces stands in program code, in the line of the mark."""
-    start = max(text.rfind("\n", 0, mark.start) + 1, mark.start - 300)
-    return _CODE.search(text, start, mark.end) is not None
 
 
 def is_final(text: str, start: int) -> bool:

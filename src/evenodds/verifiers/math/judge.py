@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from evenodds.domain import Completion, Problem, Status, Stop, Verdict
 from evenodds.verifiers.choice import read_words
-from evenodds.verifiers.context import objection
+from evenodds.verifiers.context import is_program, objection
 from evenodds.verifiers.extract import Mark
 from evenodds.verifiers.math import choice, compare, echo
 from evenodds.verifiers.math.claim import Claim, Gold, join_claims, read_claim, read_gold
@@ -17,7 +17,6 @@ from evenodds.verifiers.math.find import (
     SCANNERS,
     VARIANTS,
     is_final,
-    is_program,
     phrase_marks,
 )
 from evenodds.verifiers.math.policy import DEFAULT, Policy
