@@ -127,6 +127,26 @@ def test_a_repeated_question_is_no_answer(prompt: str, answer: str, score: float
     assert judged(answer, "391", prompt=prompt).score == score
 
 
+@pytest.mark.parametrize(
+    ("prompt", "answer", "gold", "score"),
+    [
+        ("Simplify $\\sqrt{12}$.", "$\\sqrt{12}$", "2\\sqrt{3}", 0.0),
+        ("Simplify \\sqrt{12}.", "Simplify \\sqrt{12}.", "2\\sqrt{3}", 0.0),
+        ("What is sin(pi/3)?", "What is sin(pi/3)?", "\\frac{\\sqrt{3}}{2}", 0.0),
+        ("Expand $(x+1)^2$.", "\\boxed{(x+1)^2}", "x^2+2x+1", 0.0),
+        ("Simplify $\\sqrt{12}$.", "\\sqrt{4}\\sqrt{3}", "2\\sqrt{3}", 1.0),
+        ("Expand $(x+1)^2$.", "1 + 2x + x^2", "x^2+2x+1", 1.0),
+        ("Simplify $\\frac{(x+1)^2}{x+1}$.", "x+1", "1+x", 1.0),
+        ("Which is larger, $\\frac{3}{2}$ or $\\sqrt{3}$?", "\\sqrt{3}", "\\sqrt3", 1.0),
+        ("Write 0.5 as a fraction or decimal: 0.5", "0.5", "\\frac{1}{2}", 1.0),
+        ("Which is larger, 1/3 or 2/4?", "2/4", "1/2", 1.0),
+        ("Is $x^2+1$ a square?", "$x^2+1$", "$x^2+1$", 1.0),
+    ],
+)
+def test_a_repeated_formula_is_no_answer(prompt, answer, gold, score) -> None:
+    assert judged(answer, gold, prompt=prompt).score == score
+
+
 HOSTILE = [
     "\\boxed{" * 5_000,
     "\\boxed{" + "(" * 5_000 + "42" + ")" * 5_000 + "}",

@@ -10,6 +10,8 @@ from evenodds.verifiers.math.clean import clean, key
 MAX_PROMPT = 20_000
 _RUN = re.compile(r"[-+*/^()!0-9. \\a-z{}]{3,200}")
 _NUMBER = re.compile(r"[0-9]{1,40}(?:\.[0-9]{1,40})?")
+_PLAIN = re.compile(r"\\(?:[dt]?frac|text|mathrm|boxed|left|right|%|\$)|\\[,;:! ]")
+_FORMULA = re.compile(r"[\\^√π+*]|[a-z]\(")
 _OPERATOR = re.compile(r"[-+*/^!]|\\(?:cdot|times|div|frac|binom)")
 
 
@@ -20,6 +22,11 @@ def repeats(prompt: Prompt, text: str) -> bool:
         return True
     numbers = sorted(_NUMBER.findall(mine))
     return any(_is_within(run, numbers) for run in _RUN.findall(asked))
+
+
+def is_formula(text: str) -> bool:
+    """Whether more stands there than numbers and words: a root, a function, a power, a sum."""
+    return _FORMULA.search(_PLAIN.sub("", text)) is not None
 
 
 def _is_within(run: str, mine: list[str]) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from evenodds.domain import Completion, Problem, Status, Stop, Verdict
+from evenodds.domain import Completion, Problem, Status, Stop, Verdict, as_text
 from evenodds.verifiers.choice import read_words
 from evenodds.verifiers.context import is_program, objection
 from evenodds.verifiers.extract import Mark
@@ -21,12 +21,14 @@ from evenodds.verifiers.math.find import (
 )
 from evenodds.verifiers.math.policy import DEFAULT, Policy
 from evenodds.verifiers.objection import Objection, reordered
+from evenodds.verifiers.qualified import is_denied
 from evenodds.verifiers.verdicts import final_text, gold_unreadable, paid, taken_back, unpaid
 
 # `$` with a line break behind it begins no formula, in TeX's dialects that people read
 _BROKEN = re.compile(
     r"(?:(?<![$\\])\$(?!\$)|\\\()[ \t]{0,9}\n\s{0,9}[^\s$\\]{1,80}\s{0,9}\n[ \t]{0,9}(?:\$|\\\))"
 )
+ALIKE = ("written as the gold is", "written alike", "the same choice")
 _OPEN_ENDED = frozenset(["last number", "last formula", "whole text", "last line", "formula"])
 
 
@@ -79,7 +81,20 @@ def _compared(
             return _unpaid(completion, Status.WRONG, found, "it is not worked out")
         if echo.repeats(problem.prompt, found.claim.text):
             return _unpaid(completion, Status.WRONG, found, "it repeats the question")
+    if how not in ALIKE and _is_asked(problem, found, gold, policy):
+        return _unpaid(completion, Status.WRONG, found, "it repeats the question")
     return paid(completion, found.claim.text.strip(), f"{found.how}; {how}")
+
+
+def _is_asked(problem: Problem, found: Found, gold: Gold, policy: Policy) -> bool:
+    """Whether a formula is the one that the question ends with: √12 where it is to be simplified.
+
+    A number or a fraction of numbers is not meant: 0.5 is an answer, whatever was asked.
+    """
+    if not echo.is_formula(found.claim.text):
+        return False
+    asked = find(as_text(problem.prompt)[-echo.MAX_PROMPT :], gold, policy)
+    return asked is not None and asked.claim.key == found.claim.key
 
 
 def _refusal(claim: Claim, gold: Gold) -> tuple[Status, str]:
@@ -198,6 +213,8 @@ def _against(text: str, mark: Mark) -> Objection | None:
     if mark.how in _OPEN_ENDED and is_program(text, mark):
         return Objection("it is program code")
     if mark.how in ("whole text", "last line"):
+        if is_denied(mark.text):
+            return Objection("the answer is negated")
         return reordered(mark.text)
     if mark.how == "last formula":
         mark = replace(mark, how="last number")
