@@ -7,6 +7,7 @@ import re
 from evenodds.verifiers.extract import Mark
 from evenodds.verifiers.objection import Objection, reordered
 from evenodds.verifiers.qualified import qualification
+from evenodds.verifiers.unannounced import unannounced
 
 _NOT = re.compile(
     r"(?:\b(?:not|never|cannot|neither|nor|nicht|pas)|n['’]t|≠|\\neq?)"
@@ -15,7 +16,7 @@ _NOT = re.compile(
     re.IGNORECASE,
 )
 _WRONG_ANSWER = re.compile(
-    r"\b(?:wrong|incorrect|false|bad)\s{1,3}(?:final )?(?:answer|result|value)\b"
+    r"\b(?:wrong|incorrect|false|bad|trap)\s{1,3}(?:final )?(?:answer|result|value)\b"
     r"[\s:=*$]{0,4}(?:(?:is|was|would be)[\s:=*$]{0,4})?\Z|\b(?:wrong|incorrect)\s?:\s{0,2}\Z",
     re.IGNORECASE,
 )
@@ -48,9 +49,11 @@ _COULD_BE = re.compile(
 _SAME_NAME = re.compile(
     r"\b([a-zA-Z])\s?=\s?[-+0-9./]{1,30}[\s$]{0,3}(?:,|;|or|and)(?:\s(?:or|and))?[\s$]{0,3}\1\s?=\Z"
 )
+_ASKED = re.compile(r"\W{0,3}\?\s[^\n]{0,60}[0-9]")
 _NO = re.compile(r"\s{0,2}(?:no|nope|wrong)\b", re.IGNORECASE)
 _RETRACTED = re.compile(
     r"\b(?:wait|actually|correction|scratch that|i was wrong|that is wrong|that's wrong|mistake"
+    r"|not exactly|not quite"
     r"|no,|sorry|on second thought|rather)",
     re.IGNORECASE,
 )
@@ -87,15 +90,17 @@ def objection(text: str, mark: Mark) -> Objection | None:
     after = text[mark.end : mark.end + 2_000]
     if _DENIED.match(after) or (mark.text[-1:] == "?" and _NO.match(after)):
         return Objection("the answer is taken back by what follows")
-    qualified = qualification(before + lead, after, mark.how == "box")
+    qualified = qualification(before + lead, after, mark.how == "box", mark.text)
     if qualified is not None:
         return qualified
     if _OR_PERHAPS.search(before):
         return Objection("it is offered beside another answer", is_several=True)
-    around = _around_number(before, mark) if mark.how == "last number" else None
+    around = None
+    if mark.how == "last number":
+        around = _around_number(before, mark) or unannounced(before, after)
     if around is not None:
         return around
-    if _HEDGE_AFTER.match(after):
+    if _HEDGE_AFTER.match(after) or _ASKED.match("?" * mark.text.endswith("?") + after):
         return Objection("another answer is offered with it", is_several=True)
     retracted = _RETRACTED.search(after)
     if retracted and re.search("[0-9]", after[retracted.end() :]):

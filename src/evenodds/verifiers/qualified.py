@@ -38,6 +38,20 @@ _SUPPOSED = re.compile(
     r"(?:(?:answer|result|solution)\s(?:is|was|were|would be|equals)\s?)?[\s$*\"'“”]{0,3}\Z",
     re.IGNORECASE,
 )
+# denials in other languages, before and behind the value
+_ABROAD = re.compile(
+    r"(?:不是|不等于|不等於|并非|並非|错误答案\s?(?:是|为)?|\bno es|\bnão é|\bnon è|\bnie(?: jest)?"
+    r"|\bikke|\binte|\bniet|\bnem|\bkhông phải(?: là)?|\bне(?: равен| равно| равна)?|\bليس(?:ت)?)"
+    r"[\s:：$*]{0,4}\Z",
+    re.IGNORECASE,
+)
+_ABROAD_AFTER = re.compile(
+    r"[0-9][\s$*)}]{0,4}(?:では(?:な|あり)|じゃな|[이가은는]?\s?아니|[이가은는]?\s?아닙"
+    r"|değil|नहीं|不是|是错)"
+)
+_HIDDEN = re.compile(
+    r"(?:(?<![0-9\\])%\s{0,4}|\\[hv]?phantom\s?\{\s?|<!--[^>\n]{0,80}|\\iffalse\b[^\n]{0,80})\Z"
+)
 _STRUCK = re.compile(r"~~[\s$*]{0,4}\Z")
 _SIGN_BEFORE = re.compile(r"(?:¬|\\l?not\s|\\neg\s)[\s$*(]{0,4}\Z")
 
@@ -60,16 +74,25 @@ _ALSO = re.compile(
 )
 
 
-def qualification(before: str, after: str, is_boxed: bool) -> Objection | None:
+def is_denied(text: str) -> bool:
+    """Whether words of other languages behind a value deny it, such as `42ではない`."""
+    return not text.isascii() and _ABROAD_AFTER.search(text) is not None
+
+
+def qualification(before: str, after: str, is_boxed: bool, value: str = "") -> Objection | None:
     """What words around a value make of it, and whether they offer another; None if they do not.
 
-    before: what precedes it, with the words that lead to it. after: what follows. A box may be
-    related to what precedes it: in `n is at least \\boxed{5}` the answer is 5.
+    before: what precedes the value, with the words that lead to it. after: what follows. A box may
+    be related to what precedes it: in `n is at least \\boxed{5}` the answer is 5.
     """
     if not is_boxed and (_RELATED.search(before) or _EXCEPTED.search(before)):
         return Objection("words before it make another value of it")
     if not is_boxed and _POWERED.match(after):
         return Objection("words behind it make another value of it")
+    if _ABROAD.search(before) or is_denied(value[-20:] + after[:20]):
+        return Objection("the answer is negated")
+    if _HIDDEN.search(before):
+        return Objection("it stands in a comment, or is not shown")
     if _SUPPOSED.search(before):
         return Objection("it is only supposed, or said by others")
     if _DOUBTED.search(before):

@@ -35,7 +35,9 @@ _REMARK = re.compile(r",\s(?:as|which|since|because|so|hence|thus|but|while)\b")
 _GAP = re.compile(
     r"(?:[\s,;/&$.*=:]|\\[()\[\],;!]|\\quad|\\qquad|\\text\s?\{[^{}]{0,40}\}"
     r"|[a-zA-Z]_?\{?[0-9a-zA-Z]{0,2}\}?\s?=|\b(?:[a-z]{2,12}\s){0,2}(?:and|or|und|oder|et|ou)\b"
-    r"|\b(?:maybe|perhaps|possibly)\b){0,40}"
+    r"|\(?\b[a-hivx1-9]{1,3}[).]|\b(?:case|part|answer)\s\(?[0-9a-h]\)?"
+    r"|\b(?:maybe|perhaps|possibly)\b){0,40}",
+    re.IGNORECASE,
 )
 
 _PREMISE = re.compile(r"\b(?:as|since|because|when|if|for|given|with|where)\s\Z", re.IGNORECASE)
