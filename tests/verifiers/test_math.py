@@ -128,6 +128,22 @@ def test_a_repeated_question_is_no_answer(prompt: str, answer: str, score: float
 
 
 @pytest.mark.parametrize(
+    ("answer", "score"),
+    [
+        ("$10\\pi$ cm", 1.0),
+        ("\\boxed{10\\pi}", 1.0),
+        ("10\\pi\\text{ cm}", 1.0),
+        ("The answer is $10\\pi$ cm.", 1.0),
+        ("$11\\pi$ cm", 0.0),
+        ("\\boxed{10}", 0.0),
+        ("\\boxed{10\\pi\\text{ m}}", 0.0),
+    ],
+)
+def test_words_behind_a_formula_of_the_gold_are_words(answer: str, score: float) -> None:
+    assert judged(answer, "$10\\pi$ cm").score == score
+
+
+@pytest.mark.parametrize(
     ("prompt", "answer", "gold", "score"),
     [
         ("Simplify $\\sqrt{12}$.", "$\\sqrt{12}$", "2\\sqrt{3}", 0.0),

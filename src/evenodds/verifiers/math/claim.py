@@ -19,6 +19,11 @@ from evenodds.verifiers.math.tree import MAX_CHARACTERS, Node, NotMathError, is_
 _THEREFORE = re.compile(
     r"\\(?:[lL]ong)?[rR]ightarrow(?![a-zA-Z])|\\(?:implies|therefore)(?![a-zA-Z])|[⇒∴→]|=>"
 )
+_WORDS_BEHIND = re.compile(
+    r"\s*\$([^$]{0,500}[0-9][^$]{0,500})\$\s{1,9}"
+    r"(?!(?:is|are|or|and|if|for|when|where|with|to|from|of|mod)\b)"
+    r"([A-Za-z]{1,20}(?: [A-Za-z]{1,20})?)\s*"
+)
 _WHOLE = re.compile(r"[1-9][0-9]{0,17}\Z")
 _WORKED = frozenset(["+", "*", "!", "binom", "matrix"])
 
@@ -70,7 +75,7 @@ def read_claim(text: str, policy: Policy, is_gold: bool = False) -> Claim:
     if found is not None:
         return Claim(text, key, (found,))
     try:
-        bare = choice.without_label(text if is_gold else _concluded(text))
+        bare = choice.without_label(_worded(text) if is_gold else _concluded(text))
         nodes = readings(_bare(cleaned if bare == text else clean(bare)), policy.decimal_comma)
         values = [resolve(node, policy, is_gold) for node in nodes]
     except SeveralError as error:
@@ -80,6 +85,12 @@ def read_claim(text: str, policy: Policy, is_gold: bool = False) -> Claim:
     except (ArithmeticError, ValueError, RecursionError, MemoryError):
         return Claim(text, key, note="it is not a readable formula")
     return Claim(text, key, tuple(values), is_unworked=any(map(is_unworked, nodes)))
+
+
+def _worded(text: str) -> str:
+    """`$10\\pi$ cm` with its words marked as such: behind the formula they are no product c·m."""
+    found = _WORDS_BEHIND.fullmatch(text)
+    return f"{found[1]} \\text{{ {found[2]}}}" if found else text
 
 
 def _concluded(text: str) -> str:
