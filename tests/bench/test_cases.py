@@ -41,6 +41,8 @@ def test_mutants_of_numbers_differ_in_value(gold: str) -> None:
         ("Paris", None),
         ("0.5", "3.5"),
         ("\\frac{19}{4}", "\\frac{18}{4}"),
+        ("\\frac{\\sqrt{3}}{2}", "\\frac{\\sqrt{7}}{2}"),
+        ("\\sqrt 8", "\\sqrt 3"),
     ],
 )
 def test_a_digit_is_changed_where_that_changes_the_value(gold: str, expected: str | None) -> None:

@@ -127,6 +127,12 @@ def test_a_repeated_question_is_no_answer(prompt: str, answer: str, score: float
     assert judged(answer, "391", prompt=prompt).score == score
 
 
+@pytest.mark.parametrize("struck", ["\\cancel{$7$}", "\\sout{$7$}", "\\xcancel{\\(7\\)}"])
+def test_a_formula_that_is_struck_out(struck: str) -> None:
+    assert judged(f"The answer is {struck}.", "7").score == 0.0
+    assert judged(f"The answer is {struck} $8$", "8").score == 1.0
+
+
 @pytest.mark.parametrize(
     ("answer", "score"),
     [

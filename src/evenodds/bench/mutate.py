@@ -60,13 +60,14 @@ def changed_digit(gold: str) -> str | None:
     Digits beside `^` or `_` stay, for 1^5 is 1^6. One that may be a zero before others stays too.
     """
     for number in _DIGITS.finditer(gold):
-        before = gold[max(0, number.start() - 2) : number.start()].rstrip("{ ")
+        before = gold[max(0, number.start() - 6) : number.start()].rstrip("{ ")
         if before.endswith(("^", "_", ".")):
             continue
         digit = int(number[0][-1])
         other = str(digit + 1 if digit < 9 else 8)
-        if other in ("0", "1"):
-            other = "3"
+        # the root of 4 or 9 would be whole, and 2√4/4 is 1: a trap such as «gold»·«wrong» is right
+        if other in ("0", "1") or (before.endswith(("sqrt", "√")) and other in ("4", "9")):
+            other = "7" if digit == 3 else "3"
         return gold[: number.end() - 1] + other + gold[number.end() :]
     return None
 

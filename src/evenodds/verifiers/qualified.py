@@ -52,6 +52,7 @@ _ABROAD_AFTER = re.compile(
 _HIDDEN = re.compile(
     r"(?:(?<![0-9\\])%\s{0,4}|\\[hv]?phantom\s?\{\s?|<!--[^>\n]{0,80}|\\iffalse\b[^\n]{0,80})\Z"
 )
+_CANCELLED = re.compile(r"\\(?:[bx]?cancel|sout|st)\s{0,3}\{\s{0,3}(?:\${1,2}|\\[(\[])?\s{0,3}\Z")
 _STRUCK = re.compile(r"~~[\s$*]{0,4}\Z")
 _SIGN_BEFORE = re.compile(r"(?:¬|\\l?not\s|\\neg\s)[\s$*(]{0,4}\Z")
 
@@ -97,7 +98,8 @@ def qualification(before: str, after: str, is_boxed: bool, value: str = "") -> O
         return Objection("it is only supposed, or said by others")
     if _DOUBTED.search(before):
         return Objection("words before it doubt it")
-    if _SIGN_BEFORE.search(before) or (_STRUCK.search(before) and after[:2] == "~~"):
+    struck = _STRUCK.search(before) and after[:2] == "~~"
+    if struck or _SIGN_BEFORE.search(before) or _CANCELLED.search(before):
         return Objection("it is struck out or negated")
     if _CALLED_WRONG.match(after):
         return Objection("the answer is called wrong by what follows")
