@@ -80,6 +80,7 @@ def test_a_kind_as_json_with_a_policy_table(tmp_path, capsys) -> None:
 
 def test_a_data_file_and_a_sound_verifier_of_ones_own(files, capsys) -> None:
     out = said(capsys, 0, files / "rows.jsonl", "--verifier", f"{files}/own.py:exact")
+    assert out.startswith("rows.jsonl, judged by ")
     assert "forms of the gold that are paid: bare" in out
     assert "golds: 48 of 48 are found right" in out
     assert "fit: no wrong answer was paid." in out

@@ -55,6 +55,13 @@ def style_of(config: Config) -> str:
     return "bare" if is_own else own_style(config.policy.name)
 
 
+def title_of(config: Config, task: Task) -> str:
+    """What is learned, for a person: the file where the task is one's own, and else its name."""
+    if task.name not in ("own", "data"):
+        return task.name
+    return Path(config.task.data or config.task.name).name or task.name
+
+
 def task_of(config: Config) -> Task:
     """The task, in the style that suits the policy unless one is named."""
     section = config.task

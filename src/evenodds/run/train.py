@@ -19,7 +19,15 @@ from evenodds.machine import prepare_environment
 from evenodds.report import write_report
 from evenodds.report.comparison import Comparison, compare
 from evenodds.report.terminal import View, make_view
-from evenodds.run.build import OWN_TASK, Plan, judge_options, objective_of, plan_of, policy_options
+from evenodds.run.build import (
+    OWN_TASK,
+    Plan,
+    judge_options,
+    objective_of,
+    plan_of,
+    policy_options,
+    title_of,
+)
 from evenodds.run.config import Config, make_config, read_saved, to_toml
 from evenodds.run.durable import TEMPORARY, verify_folder, write_file
 from evenodds.run.folder import RunFolder, fresh_name, require_space
@@ -172,7 +180,7 @@ def check_fit(policy: Policy, plan: Plan) -> None:
 def _title(session: Session) -> tuple[str, list[str]]:
     config, policy = session.plan.config, session.policy
     kind = f"LoRA rank {config.policy.rank}" if policy.is_adapter else "all weights"
-    return f"{config.policy.name} learns {session.plan.task.name}", [
+    return f"{config.policy.name} learns {title_of(config, session.plan.task)}", [
         f"{policy.size / 1e6:.1f} M parameters, {kind}, {policy.device.type}, "
         f"{config.objective.recipe}, {config.sampling.groups} problems × "
         f"{config.sampling.group_size} answers a step",

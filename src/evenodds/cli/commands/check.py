@@ -153,11 +153,12 @@ def _table(verifier: RegisteredVerifier) -> str:
 def _check_task(config: Config, found: argparse.Namespace) -> int:
     from evenodds.bench import check_task
     from evenodds.report.bench_view import print_checked, print_doubts, print_judgement, print_text
-    from evenodds.run.build import judge_options, task_of
+    from evenodds.run.build import judge_options, task_of, title_of
 
     task = task_of(config)
     if not found.json:
-        print_text(sys.stdout, f"{one_line(task.name)}, judged by {one_line(task.verifier_name)}")
+        what = one_line(title_of(config, task))
+        print_text(sys.stdout, f"{what}, judged by {one_line(task.verifier_name)}")
         print()
     with Shown(sys.stderr) as shown:
         checked = check_task(task, judge_options(config), shown)

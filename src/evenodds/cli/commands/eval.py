@@ -64,14 +64,15 @@ def _measure(name: str, over: dict[str, Any]) -> tuple[Evaluation, str]:
 def head(name: str, config: Config, task: Task, settings: EvaluationSettings) -> str:
     """One line: who is measured on what, how an answer is asked for and judged, how often."""
     from evenodds.report.text import one_line
-    from evenodds.run.build import style_of
+    from evenodds.run.build import style_of, title_of
 
     levels = settings.levels or range(len(task.levels))
     counts = [min(settings.problems, len(task.held_out(level))) for level in levels]
     few, many = min(counts), max(counts)
     problems = f"{many}" if few == many else f"{few} to {many}"
     return one_line(
-        f"{name}: {task.name}, verifier {task.verifier_name}, style {style_of(config)}, "
+        f"{name}: {title_of(config, task)}, verifier {task.verifier_name}, "
+        f"style {style_of(config)}, "
         f"{settings.samples} samples at temperature {settings.limits.temperature:g}, "
         f"{problems} held-out problems a level"
     )

@@ -71,21 +71,21 @@ def _config(found: argparse.Namespace) -> Config:
 def _preview(config: Config) -> int:
     """All that can be checked without a model; the configuration goes to stdout."""
     from evenodds.policies.load import resolve
-    from evenodds.run.build import objective_of, plan_of
+    from evenodds.run.build import objective_of, plan_of, title_of
 
     task = plan_of(config).task
     objective_of(config)
     resolve(config.policy.name)
     print(to_toml(config), end="")
-    for line in _described(task):
+    for line in _described(task, title_of(config, task)):
         print(line, file=sys.stderr)
     return 0
 
 
-def _described(task: Task) -> Iterator[str]:
+def _described(task: Task, title: str) -> Iterator[str]:
     """What the task holds, level by level, and one prompt without its policy's template."""
     counts = cast("list[dict[str, object]]", task.passport().get("levels") or [])
-    yield f"{task.name}, judged by {task.verifier_name}"
+    yield f"{one_line(title)}, judged by {task.verifier_name}"
     for number, label in enumerate(task.levels):
         training = counts[number].get("training", "?") if number < len(counts) else "?"
         held_out = len(task.held_out(number))
