@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -100,7 +101,10 @@ def test_a_verifier_that_pays_no_form_is_a_fault_of_the_check_alone() -> None:
     task = problems_task(PAIRS, lambda problem, text: False)
     assert short_bench(task, JudgeOptions(workers=0)).false_payments == ()
     checked = check_task(task, JudgeOptions(workers=0))
-    assert checked.golds is None and "no form of the gold is paid" in checked.faults[0]
+    assert (
+        checked.golds is None
+        and "no form of the gold that the bench knows is paid" in checked.faults[0]
+    )
 
 
 def test_a_kind_that_pays_nothing_right_is_not_fit() -> None:
@@ -186,3 +190,14 @@ def test_the_bench_before_a_run_waits_for_no_forgery() -> None:
     notes = {case.note for case in own("code")}
     assert {*ENDLESS} <= notes and "waits for better times" in ENDLESS
     assert not {*ENDLESS} & {case.note for case in quick(own("code"))}
+
+
+def test_a_slow_function_is_not_asked_for_ever(monkeypatch) -> None:
+    monkeypatch.setattr("evenodds.bench.run.OWN_SECONDS", 0.3)
+
+    def slow(problem: object, text: str) -> bool:
+        time.sleep(0.01)
+        return text.strip() == getattr(problem, "answer", "")
+
+    report = bench_task(problems_task(PAIRS, slow), JudgeOptions(workers=0))
+    assert 0 < len(report.findings) and report.left_out > 0

@@ -36,7 +36,7 @@ class Checked:
         if count:
             found.append(f"{_some(count, 'wrong answer')} paid: a policy would learn to write them")
         if self.forms is not None and not paid_forms(self.report):
-            found.append("no form of the gold is paid: nothing could be learned")
+            found.append("no form of the gold that the bench knows is paid: nothing could be tried")
         if 0 < self.report.total.right == self.report.total.refused:
             found.append("no right answer is paid: nothing could be learned")
         if self.golds is not None and self.golds.bad:

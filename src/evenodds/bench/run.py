@@ -22,6 +22,8 @@ SHORT_GOLDS = 4
 SHORT_OWN = 2, 2
 """Golds and forms of them for a person's own function: it may be slow, or cost money."""
 LONG_GOLDS = 12
+OWN_SECONDS = 60.0
+"""No further case of either part of the long bench of a person's function is begun after this."""
 
 
 def run_bench(
@@ -93,7 +95,7 @@ def bench_task(
 def _bench_own(task: Task, judging: Judging, progress: Told | None, short: bool) -> Report:
     """First which forms of the gold are paid, then every trap in those forms."""
     verifier, name = task.verifier, task.verifier_name
-    seconds = SHORT_SECONDS if short else None
+    seconds = SHORT_SECONDS if short else OWN_SECONDS
     problems = drawn(task, SHORT_OWN[0] if short else LONG_GOLDS)
     first = run_bench(verifier, own_cases.forms(problems), name, judging, progress, seconds)
     paid = paid_forms(first)[: SHORT_OWN[1] if short else None]
