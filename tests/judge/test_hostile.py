@@ -101,9 +101,12 @@ def test_a_worker_may_kill_its_parent(way: str) -> None:
     texts = ["42", "kill the parent", "42", "exit", "kill the parent", "exit", "42"]
     with judge_of(way, ROOMY) as judge:
         verdicts = judged(judge, texts) + judged(judge, ["42"] * 4)
-    right, wrong, error = Status.RIGHT, Status.WRONG, Status.ERROR
-    expected = [right, wrong, right, error, wrong, error, right, *[right] * 4]
-    assert [verdict.status for verdict in verdicts] == expected
+    # the killer itself may go down with the template where that happens as it starts
+    killed = {Status.WRONG, Status.ERROR}
+    right, error = {Status.RIGHT}, {Status.ERROR}
+    expected = [right, killed, right, error, killed, error, right, *[right] * 4]
+    found = [verdict.status for verdict in verdicts]
+    assert all(s in may for s, may in zip(found, expected, strict=True)), found
 
 
 @pytest.mark.parametrize("way", WAYS)
