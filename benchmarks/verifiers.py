@@ -8,6 +8,7 @@ Two processes share the texts. Times are a thread's own, so that what else runs 
 
 from __future__ import annotations
 
+import argparse
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from statistics import median
@@ -21,12 +22,15 @@ def part(kind: str, seed: int, count: int) -> Fuzzed:
     return fuzz(kind, fuzz_texts(seed, count, GOLDS[kind][1]))
 
 
-def main(arguments: list[str]) -> int:
-    count = int(arguments[0]) if arguments else 100_000
-    faults = 0
+def main() -> int:
+    parser = argparse.ArgumentParser("benchmarks.verifiers", description=__doc__)
+    parser.add_argument("count", nargs="?", type=int, default=100_000, help="texts for each kind")
+    parser.add_argument("kinds", nargs="*", choices=[*fuzzed_kinds(), []], help="default: all")
+    found = parser.parse_args()
+    count, faults = found.count, 0
     print("kind           texts     faults  paid %  median ms  slowest ms  verdicts/s")
     with ProcessPoolExecutor(2) as pool:
-        for kind in arguments[1:] or fuzzed_kinds():
+        for kind in found.kinds or fuzzed_kinds():
             seeds = range(-(-count // PART))
             jobs = [pool.submit(part, kind, s, min(PART, count - s * PART)) for s in seeds]
             parts = [job.result() for job in jobs]
@@ -47,4 +51,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())
