@@ -15,6 +15,7 @@ from annotated_types import Ge, Le
 
 from evenodds.verifiers.decimals import same_rational
 from evenodds.verifiers.grammar import Refused, Value, parse
+from evenodds.verifiers.sums import is_false
 
 Finder = Literal["box", "answer tags", "####", "'answer is'", "last number"]
 """The names in `extract.POLICIES`."""
@@ -151,6 +152,8 @@ def _last_side(text: str, policy: Policy) -> Value | Refused:
         return Refused("it is an equation, not one number")
     value = _side(last, policy)
     if isinstance(value, Value) and value.form == "integer":
+        if is_false(others, value.number):
+            return Refused("two different numbers are called equal", is_several=True)
         for other in others:
             side = _side(other, policy)
             if isinstance(side, Value) and side.form == "integer" and side.number != value.number:

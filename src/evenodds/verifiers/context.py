@@ -6,8 +6,10 @@ import re
 
 from evenodds.verifiers.extract import Mark
 from evenodds.verifiers.objection import Objection, reordered
+from evenodds.verifiers.parts import earlier_part
 from evenodds.verifiers.qualified import qualification
-from evenodds.verifiers.unannounced import unannounced
+from evenodds.verifiers.sums import follows_false_sum
+from evenodds.verifiers.unannounced import fragment, unannounced
 
 _NOT = re.compile(
     r"(?:\b(?:not|never|cannot|neither|nor|nicht|pas)|n['’]t|≠|\\neq?)"
@@ -96,8 +98,12 @@ def objection(text: str, mark: Mark) -> Objection | None:
     if _OR_PERHAPS.search(before):
         return Objection("it is offered beside another answer", is_several=True)
     around = None
+    if mark.how in ("last number", "formula"):
+        around = fragment(text[text.rfind("\n", 0, mark.start) + 1 : mark.start], after[:20])
     if mark.how == "last number":
-        around = _around_number(before, mark) or unannounced(before, after)
+        around = around or _around_number(before, mark) or unannounced(before, after)
+    if mark.how in ("last number", "'answer is'"):
+        around = around or earlier_part(text, mark.start, mark.text, mark.how != "last number")
     if around is not None:
         return around
     if _HEDGE_AFTER.match(after) or _ASKED.match("?" * mark.text.endswith("?") + after):
@@ -109,6 +115,8 @@ def objection(text: str, mark: Mark) -> Objection | None:
 
 
 def _around_number(before: str, mark: Mark) -> Objection | None:
+    if mark.text[:1] == "=" and follows_false_sum(before, mark.text):
+        return Objection("two different numbers are called equal", is_several=True)
     if "=" not in mark.text and _HEDGE_BEFORE.search(before):
         return Objection("it is one of several numbers", is_several=True)
     if _COULD_BE.search(before):

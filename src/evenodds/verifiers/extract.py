@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from evenodds.verifiers.parts import is_parted
 from evenodds.verifiers.remarks import before_power, bold_value, conclusion_end
 
 
@@ -183,7 +184,7 @@ def money(text: str, first: int, start: int) -> list[Mark]:
 
 _RUN_TOKEN = re.compile(
     r"(?P<math>\\[a-zA-Z]{1,20}|\\[()\[\]$,!;:% ]|[0-9.,]{0,400}[0-9](?:[eE][-+]?[0-9]{1,12})?"
-    r"|[-+*/^=(){}\[\]!%≈$_ ]|(?<=[0-9])x(?=[0-9]))"
+    r"|[-+*/^=(){}\[\]!%≈$_ ]|(?<=[0-9])x(?=[0-9])|(?<=[0-9]\{),(?=\}[0-9]{3}))"
     r"|(?P<stop>[^\W\d_]{1,60}|.)",
     re.DOTALL,
 )
@@ -203,6 +204,7 @@ _ALGEBRA_AFTER = re.compile(
 )
 _WORDED = re.compile(r"\b(x|times|plus|minus|negative|by|of|over|from|to|than)\s{1,3}\Z")
 _UNIT_WORD = re.compile(r"[^\W\d_]{2} \Z")
+_NOT_BEFORE = re.compile(r"(?:\bnot|n['’]t|\bnever|\bneither)\b[^.\n]{0,12}\Z", re.IGNORECASE)
 RUN_WINDOW = 240
 
 
@@ -295,7 +297,18 @@ def joined(text: str, marks: Sequence[Mark]) -> list[Mark]:
     cluster = list(marks[-1:])
     for mark in reversed(marks[-MOST:-1]):
         between = _JOIN.match(text, mark.end, max(mark.end, cluster[0].start))
-        if mark.end > cluster[0].start or between is None or between.end() < cluster[0].start:
+        is_near = between is not None and between.end() >= cluster[0].start
+        if mark.end > cluster[0].start or not (is_near or are_parts(text, mark, cluster[0])):
             break
         cluster.insert(0, mark)
     return cluster
+
+
+def are_parts(text: str, mark: Mark, other: Mark) -> bool:
+    """Whether two boxes with numbers answer two questions: `Case 1: … Case 2: …`."""
+    if mark.how != "box" or other.start - mark.end > 2 * RUN_WINDOW:
+        return False
+    if _NOT_BEFORE.search(text, max(0, mark.start - 20), mark.start):
+        return False
+    has_numbers = all(re.search("[0-9]", box.text[:RUN_WINDOW]) for box in (mark, other))
+    return has_numbers and is_parted(text[mark.end : other.start])

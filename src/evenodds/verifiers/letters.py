@@ -41,7 +41,10 @@ _IS = (
     r"(?i:is|was|are|must be|should be|would be|will be|has to be|can only be|could only be"
     r"|might be|may be|est|ist|es|è)\b"
 )
-_NOUN = r"(?i:answer|option|choice|solution|réponse|respuesta|antwort|resposta|risposta|ответ)s?"
+_NOUN = (
+    r"(?i:(?:correct|right|best|true) one|statement that is (?:true|correct)|answer|option|choice"
+    r"|solution|réponse|respuesta|antwort|resposta|risposta|ответ)s?"
+)
 _TO = r"(?i:\s(?:to|for) (?:this|the) (?:question|problem))?"
 BEFORE = re.compile(
     rf"(?<![{_W}]){_NOUN}{_TO}\s?(?i:letter|choice|option|key)?\s{{0,2}}"
@@ -85,7 +88,9 @@ _LEAD = (
     r"(?i:(?:(?:final )?answer|option|choice|so|therefore|thus|hence|it is|it['’]s|it must be|then"
     r"|i think|i believe|i guess|maybe|probably|ok|okay|yes|solution)[,:]?\s{1,2}){0,3}"
 )
-_NOT_THAT = r"(?:(?i:not)\s{1,2}[A-J]\s?[,;]\s{0,2}(?i:(?:but|it is|it['’]s|rather)\s){0,2})?"
+_NOT_THAT = (
+    r"(?:(?i:not)\s{1,2}\(?[A-J]\)?\s?[,;]\s{0,2}){0,9}(?i:(?:but|it is|it['’]s|rather)\s){0,2}"
+)
 LINE = re.compile(rf"[\s:=>#\-•.,\"|]{{0,12}}{_LEAD}{_NOT_THAT}{_LETTER}")
 _LINE_REST = re.compile(
     r"[\"”]?\s{0,3}(?:[.!?\s]{0,4}\Z|[.):,;](?=\s|\Z)|[-–—:]\s|[,/&|]\s?[A-J]\b|[^\x00-\u02ff]"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -14,6 +15,9 @@ from evenodds.verifiers.extract import POLICIES, Mark, joined, outermost, stated
 from evenodds.verifiers.grammar import Refused, Value
 from evenodds.verifiers.kind import Kind
 from evenodds.verifiers.verdicts import final_text, gold_unreadable, paid, unpaid
+
+LONGEST_SENTENCE = 200
+_NUMBERS = re.compile(r"[0-9](?:[0-9.,/]*[0-9])?")
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,15 @@ def _is_heading(found: Found) -> bool:
     return found.how == "####" and isinstance(found.value, Refused) and found.text[:1].isalpha()
 
 
+def _in_sentence(value: Value | Refused, text: str, policy: Policy) -> Value | Refused:
+    """What a sentence with one number in answer tags says: `The total is 11.`"""
+    is_short = len(text) <= LONGEST_SENTENCE and len(_NUMBERS.findall(text)) == 1
+    if isinstance(value, Value) or not is_short:
+        return value
+    inner = find(text, replace(policy, order=("'answer is'", "last number")))
+    return inner.value if inner else value
+
+
 def _found(text: str, marks: Sequence[Mark], policy: Policy) -> Found:
     last = marks[-1]
     if not last.is_closed and last.how == "box":
@@ -115,6 +128,8 @@ def _found(text: str, marks: Sequence[Mark], policy: Policy) -> Found:
     values = [read(mark.text.strip(), policy) for mark in joined(text, marks)]
     numbers = {value.number for value in values if isinstance(value, Value)}
     value = values[-1]
+    if len(marks) == 1 and last.how == "answer tags":
+        value = _in_sentence(value, last.text.strip(), policy)
     if len(numbers) > 1 and isinstance(value, Value):
         value = Refused("different answers side by side", is_several=True)
     return Found(last.text.strip(), last.how, value, last.is_closed and last.how != "last number")

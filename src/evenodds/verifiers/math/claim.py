@@ -58,6 +58,12 @@ class Gold:
     is_number: bool = False
 
     @property
+    def is_word(self) -> bool:
+        """Whether it is words and no value."""
+        values = self.claim.values
+        return bool(values) and all(value.kind == "text" for value in values)
+
+    @property
     def is_several(self) -> bool:
         """Whether it lists several values."""
         return any(value.kind in ("list", "assign", "group") for value in self.claim.values)

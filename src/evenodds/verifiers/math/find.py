@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from evenodds.verifiers.extract import (
     MOST,
     Mark,
+    are_parts,
     boxes,
     hashes,
     joined,
@@ -54,7 +55,9 @@ def _cluster(text: str, marks: list[Mark]) -> list[Mark]:
     cluster = marks[-1:]
     for mark in reversed(marks[-MOST:-1]):
         gap = text[mark.end : cluster[0].start]
-        if mark.end > cluster[0].start or len(gap) > 120 or not _is_gap(gap):
+        if mark.end > cluster[0].start or len(gap) > 120:
+            break
+        if not _is_gap(gap) and not are_parts(text, mark, cluster[0]):
             break
         cluster.insert(0, mark)
     return cluster
@@ -158,10 +161,14 @@ def whole_marks(text: str) -> list[Mark]:
         marks.append(Mark(lines, "whole text", first, end, False))
     if 0 < end - start <= MAX_WHOLE:
         how = "whole text" if start <= first else "last line"
+        label = _ANSWER_LABEL.match(text, start, end)
+        start = label.end() if label else start
         marks.append(Mark(text[start:end], how, start, end, False))
     return marks
 
 
+_BOLD_END = re.compile(r"(?<=\b(?:is|be)\s)\*\*([^\W\d_][^*\n.?!]{0,60})(?:\*\*[.!]?|[.!]\*\*)\Z")
+_ANSWER_LABEL = re.compile(r"\s{0,9}\*{0,2}A:\*{0,2}\s{1,3}(?=\S)")  # `A: 45`, behind `Q: …`
 _WORD = re.compile(r"(?<![\\{a-zA-Z])[a-zA-Z]{2,40}(?![a-zA-Z])|[^\W\d_\x00-\x7f]{2,40}")
 _MINUS = re.compile("[\u2212\ufe63\uff0d\u2010\u2011]|(?<=[\\s($])\u2013(?=[0-9.])")
 _NOT_A_WORD = FUNCTIONS | {"sqrt", "pi", "and", "or"}
@@ -178,6 +185,16 @@ def tail_mark(text: str) -> list[Mark]:
     if start == 0 or not re.search("[0-9a-zA-Z]", tail):
         return []
     return [Mark(tail, "last formula", start, len(text), False)]
+
+
+def bold_words(text: str) -> list[Mark]:
+    """The one piece in bold that ends a sentence of one line: `The function is **even**.`"""
+    text = text.rstrip()
+    start = max(text.rfind("\n") + 1, len(text) - MAX_WHOLE)
+    found = _BOLD_END.search(text, start)
+    if found is None or text.count("**", start) != 2:
+        return []
+    return [Mark(found[1], "bold words", found.start(1), found.end(1), False)]
 
 
 def number_mark(text: str) -> list[Mark]:

@@ -16,20 +16,26 @@ from evenodds.verifiers.math.find import (
     EXPLICIT,
     SCANNERS,
     VARIANTS,
+    bold_words,
     is_final,
     phrase_marks,
 )
 from evenodds.verifiers.math.policy import DEFAULT, Policy
 from evenodds.verifiers.objection import Objection, reordered
 from evenodds.verifiers.qualified import is_denied
+from evenodds.verifiers.unannounced import LONGEST_LEAD, fragment
 from evenodds.verifiers.verdicts import final_text, gold_unreadable, paid, taken_back, unpaid
 
 # `$` with a line break behind it begins no formula, in TeX's dialects that people read
 _BROKEN = re.compile(
     r"(?:(?<![$\\])\$(?!\$)|\\\()[ \t]{0,9}\n\s{0,9}[^\s$\\]{1,80}\s{0,9}\n[ \t]{0,9}(?:\$|\\\))"
 )
+LONGEST_SENTENCE = 200
+_NUMBERS = re.compile(r"[0-9](?:[0-9.,/]*[0-9])?")
 ALIKE = ("written as the gold is", "written alike", "the same choice")
-_OPEN_ENDED = frozenset(["last number", "last formula", "whole text", "last line", "formula"])
+_OPEN_ENDED = frozenset(
+    ["last number", "last formula", "whole text", "last line", "formula", "bold words"]
+)
 
 
 @dataclass(frozen=True)
@@ -151,18 +157,30 @@ def find(text: str, gold: Gold, policy: Policy = DEFAULT) -> Found | None:
         if not marks:
             continue
         if name == "whole text" and not gold.is_several:
-            marks = marks[-1:]
+            marks = [*marks[-1:], *bold_words(text)] if gold.is_word else marks[-1:]
         if gold.letter and name not in EXPLICIT and name != "####":
             return _chosen(text, policy, gold)
         found = (
             _first(text, marks, policy, gold) if name in VARIANTS else _read(text, marks, policy)
         )
+        if name == "answer tags" and gold.is_number and len(marks) == 1:
+            found = _in_sentence(marks[-1], found, gold, policy)
         if name == "box":
             found = _last_word(text, marks[-1], found, gold, policy)
         if name in EXPLICIT or _is_understood(found, gold):
             return _unless_taken_back(text, marks[-1], found) if gold.letter else found
         last = last or found
     return _chosen(text, policy, gold) if gold.letter else last
+
+
+def _in_sentence(mark: Mark, found: Found, gold: Gold, policy: Policy) -> Found:
+    """What a sentence with one number in answer tags says: `The total is 11.`"""
+    text = mark.text.strip()
+    is_read = bool(found.refusal or found.claim.values)
+    if is_read or len(text) > LONGEST_SENTENCE or len(_NUMBERS.findall(text)) != 1:
+        return found
+    inner = find(text, gold, replace(policy, order=("'answer is'", "formula", "last number")))
+    return replace(inner, how=found.how, is_closed=found.is_closed) if inner else found
 
 
 def _last_word(text: str, box: Mark, found: Found, gold: Gold, policy: Policy) -> Found:
@@ -215,10 +233,18 @@ def _against(text: str, mark: Mark) -> Objection | None:
     if mark.how in ("whole text", "last line"):
         if is_denied(mark.text):
             return Objection("the answer is negated")
-        return reordered(mark.text)
-    if mark.how == "last formula":
+        return reordered(mark.text) or _fragment(mark.text)
+    if mark.how in ("last formula", "bold words"):
         mark = replace(mark, how="last number")
     return objection(text, mark)
+
+
+def _fragment(text: str) -> Objection | None:
+    """The objection to a line that is a condition or a bound, such as `discard x = 42`."""
+    found = re.search("[0-9][0-9.,]{0,40}", text[:LONGEST_LEAD])
+    if found is None or not text[0].isalpha():
+        return None
+    return fragment(text[: found.start()], text[found.end() :])
 
 
 def _chosen(text: str, policy: Policy, gold: Gold) -> Found | None:

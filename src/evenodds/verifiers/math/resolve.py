@@ -18,6 +18,7 @@ from evenodds.verifiers.math.tree import (
     NotMathError,
     is_decimal,
     is_literal,
+    is_whole_sum,
     kinds,
     symbols,
 )
@@ -107,6 +108,8 @@ def _relation(node: Node, policy: Policy, is_gold: bool) -> Node:
     signs = node.name.split()
     if all(sign in _EQUAL for sign in signs):
         return _equation(node.args, signs, policy, is_gold)
+    if signs == ["equiv"] and not is_gold:
+        return _congruence(node, policy, is_gold)
     if signs == ["in"]:
         return _member(node, policy, is_gold)
     if signs == ["!="]:
@@ -116,6 +119,17 @@ def _relation(node: Node, policy: Policy, is_gold: bool) -> Node:
     if all(sign in ("<", "<=") for sign in signs) or all(sign in (">", ">=") for sign in signs):
         return regions.from_inequality(node, is_gold)
     raise NotMathError("its relation signs do not go together")
+
+
+def _congruence(node: Node, policy: Policy, is_gold: bool) -> Node:
+    """`2023 \\equiv 3 \\pmod 5` says 3; a false one of whole numbers contradicts itself."""
+    left, right = node.args
+    if right.kind != "unit" or not right.name.startswith("mod ") or symbols(left):
+        raise NotMathError("a congruence has no modulus, or is about an unknown number")
+    values, modulus = (_number(left), _number(right)), Fraction(right.name[4:])
+    if None not in values and modulus and ((values[0] or 0) - (values[1] or 0)) % modulus:
+        raise SeveralError("two numbers are called congruent that are not")
+    return resolve(right, policy, is_gold)
 
 
 def _member(node: Node, policy: Policy, is_gold: bool) -> Node:
@@ -168,8 +182,10 @@ def _check(sides: tuple[Node, ...], count: int) -> None:
     last = values[-1]
     if last is None:
         return
+    is_plain = None not in values  # `z = 3 + 3 = 2` is about z
     for side, value in zip(sides[: count - 1], values, strict=False):
-        differs = value is not None and value != last and is_literal(side)
+        is_sum = last.denominator == 1 and is_plain and is_whole_sum(side)
+        differs = value is not None and value != last and (is_literal(side) or is_sum)
         if differs and not is_decimal(side) and not is_decimal(sides[count - 1]):
             written = zip(sides[: count - 1], values, strict=False)
             if not any(other == last and not is_literal(node) for node, other in written):

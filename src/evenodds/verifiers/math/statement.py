@@ -125,9 +125,12 @@ def _clause(cursor: Cursor) -> Node:
 def _with_modulus(cursor: Cursor, side: Node) -> Node:
     """`7 \\pmod{11}`: the modulus is kept like a unit."""
     cursor.take()
-    cursor.need("{")
-    modulus = exact(expression(cursor))
-    cursor.need("}")
+    if cursor.peek().kind == "number":  # TeX takes one digit: `\\pmod 5`
+        modulus = exact(num(int(cursor.take().text[:9])))
+    else:
+        cursor.need("{")
+        modulus = exact(expression(cursor))
+        cursor.need("}")
     if modulus is None:
         raise NotMathError("its modulus is no number")
     return Node("unit", (side,), f"mod {modulus}")

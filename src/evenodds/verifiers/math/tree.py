@@ -73,3 +73,10 @@ def is_decimal(node: Node) -> bool:
 def is_literal(node: Node) -> bool:
     """Whether it is one written number, with or without a sign."""
     return node.kind == "num" or (node.kind == "neg" and node.args[0].kind == "num")
+
+
+def is_whole_sum(node: Node) -> bool:
+    """Whether it is a sum or product of whole numbers, written without a decimal point."""
+    if node.kind == "num":
+        return node.number.denominator == 1 and not node.name
+    return node.kind in ("+", "*", "neg") and all(map(is_whole_sum, node.args))

@@ -15,7 +15,7 @@ def _table(rows: str) -> dict[str, str]:
 
 RELATIONS = _table(
     "=: = == equals; <: < lt; >: > gt; <=: <= =< le leq leqslant leqq; "
-    ">=: >= ge geq geqslant geqq; !=: != ne neq; ~: approx simeq approxeq; in: in"
+    ">=: >= ge geq geqslant geqq; !=: != ne neq; ~: approx simeq approxeq; in: in; equiv: equiv ≡"
 )
 SIGNS = _table(
     "*: cdot times ast; /: div; pm: pm; mp: mp; ^: **; mid: mid; "
