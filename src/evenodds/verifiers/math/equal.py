@@ -9,6 +9,7 @@ from evenodds.verifiers.math.exact import (
     exact,
     is_rational_function,
     residue,
+    varying,
 )
 from evenodds.verifiers.math.policy import Policy
 from evenodds.verifiers.math.tree import Node, NotMathError, is_decimal, kinds, num, symbols
@@ -139,9 +140,13 @@ def _digits(*nodes: Node) -> int:
 
 def _written(node: Node) -> int:
     """A bound on the digits of the rational values in a tree."""
-    value = exact(node)
+    return _digits_of(node, varying(node))
+
+
+def _digits_of(node: Node, unknown: set[int]) -> int:
+    value = None if id(node) in unknown else exact(node)
     if value is None:
-        return sum(map(_written, node.args))
+        return sum(_digits_of(arg, unknown) for arg in node.args)
     return (value.numerator.bit_length() + value.denominator.bit_length()) // 3
 
 

@@ -72,6 +72,25 @@ def exact(node: Node) -> Fraction | None:
     return _bounded(_applied(node, known))
 
 
+def varying(node: Node) -> set[int]:
+    """The ids of all nodes of a tree that hold a symbol, and so are no rational number.
+
+    Without it every node of a long product would be worked out once for each node above it.
+    """
+    found: set[int] = set()
+    _find_varying(node, found)
+    return found
+
+
+def _find_varying(node: Node, found: set[int]) -> bool:
+    is_varying = node.kind == "sym"
+    for arg in node.args:
+        is_varying = _find_varying(arg, found) or is_varying
+    if is_varying:
+        found.add(id(node))
+    return is_varying
+
+
 def _bounded(value: Fraction | None) -> Fraction | None:
     if value is None:
         return None
@@ -178,6 +197,10 @@ def residue(node: Node, point: int) -> int:
 
     Raises UndefinedError where a denominator vanishes, NotMathError for what is no expression.
     """
+    return _residue(node, point, varying(node))
+
+
+def _residue(node: Node, point: int, unknown: set[int]) -> int:
     kind = node.kind
     if kind == "num":
         return _modular(node.number)
@@ -185,14 +208,14 @@ def residue(node: Node, point: int) -> int:
         return IMAGINARY if node.name == "i" else _atom("sym", (), point, node.name)
     if kind in ("inf", "text", "group", "list", "rel", "matrix", "unit", "pm"):
         raise NotMathError(f"a {kind} is no number")
-    value = exact(node)
+    value = None if id(node) in unknown else exact(node)
     if value is not None:
         return _modular(value)
     if kind == "^":
         return _residue_power(node, point)
     if _is_polynomial(node):
         return _residue_binomial(node, point)
-    return _combined(node, [residue(arg, point) for arg in node.args], point)
+    return _combined(node, [_residue(arg, point, unknown) for arg in node.args], point)
 
 
 def _is_polynomial(node: Node) -> bool:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, Literal, NamedTuple
 
-from evenodds.verifiers.math.exact import UndefinedError, exact
+from evenodds.verifiers.math.exact import UndefinedError, exact, varying
 from evenodds.verifiers.math.tree import Node, NotMathError
 
 DIGITS = 70
@@ -71,14 +71,18 @@ def value(node: Node, mp: Any, point: Point, log_base: int = 0) -> Any:
     Raises UndefinedError where it has no value, OutOfRangeError where it would be too large, and
     NotMathError where it is nothing that has one.
     """
-    known = exact(node) if node.kind != "sym" else None
+    return _value(node, mp, point, log_base, varying(node))
+
+
+def _value(node: Node, mp: Any, point: Point, log_base: int, unknown: set[int]) -> Any:
+    known = None if id(node) in unknown else exact(node)
     if known is not None:
         return mp.mpf(known.numerator) / known.denominator
     if node.kind == "sym":
         return _symbol(node.name, mp, point)
     if node.kind not in ("+", "*", "/", "^", "neg", "abs", "call", "percent", "deg", "!", "binom"):
         raise NotMathError(f"a {node.kind} has no value")
-    values = [value(arg, mp, point, log_base) for arg in node.args]
+    values = [_value(arg, mp, point, log_base, unknown) for arg in node.args]
     result = _applied(node, values, mp, log_base)
     if not mp.isfinite(result):
         raise UndefinedError("it has no finite value")
@@ -89,6 +93,7 @@ def value(node: Node, mp: Any, point: Point, log_base: int = 0) -> Any:
     return result
 
 
+@lru_cache(maxsize=256)  # one variable stands at many places
 def _symbol(name: str, mp: Any, point: Point) -> Any:
     if name == "pi":
         return +mp.pi

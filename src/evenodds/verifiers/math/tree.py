@@ -49,16 +49,22 @@ def minus(left: Node, right: Node) -> Node:
     return Node("+", (left, Node("neg", (right,))))
 
 
+def _nodes(node: Node) -> list[Node]:
+    """All nodes of a tree."""
+    found = [node]
+    for each in found:
+        found.extend(each.args)
+    return found
+
+
 def symbols(node: Node) -> frozenset[str]:
     """The names of the variables in a tree."""
-    if node.kind == "sym":
-        return frozenset((node.name,))
-    return frozenset[str]().union(*map(symbols, node.args))
+    return frozenset(found.name for found in _nodes(node) if found.kind == "sym")
 
 
 def kinds(node: Node) -> frozenset[str]:
     """The kinds of all nodes in a tree."""
-    return frozenset((node.kind,)).union(*map(kinds, node.args))
+    return frozenset(found.kind for found in _nodes(node))
 
 
 def is_decimal(node: Node) -> bool:
