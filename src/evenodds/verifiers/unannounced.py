@@ -25,7 +25,8 @@ _OPERAND = re.compile(
 )
 _LABEL = re.compile(
     r"(?:\A|[\n.]\s?|\b(?:see|from|in|by|cf\.?|of)\s)[\s*(]{0,3}(?:page|line|row|note|lecture|ref)"
-    r"s?[\s$*(#]{1,4}\Z|\b(?:see|cf\.?|refer to|follows from|reference)\s[\s(]{0,3}\[?\Z|"
+    r"s?[\s$*(#]{1,4}\Z"
+    r"|(?:(?:\A|[\n.;,(])\s?see|\bcf\.?|\brefer to|\bfollows from|\breference)\s[\s(]{0,3}\[?\Z|"
     r"\b(?:problem|question|step|example|figure|theorem|lemma|chapter|section|exercise|equation"
     r"|version|table|method|reason(?: no\.)?)[\s$*(#]{0,4}\Z",
     re.IGNORECASE,
