@@ -45,22 +45,27 @@ class Template:
 
 @dataclass
 class Nursery:
-    """Makes workers. start: starts the template. spec: what a worker reads first."""
+    """Makes workers. start: starts the template. spec: what a worker reads first.
+
+    generation: how many templates there have been.
+    """
 
     start: Callable[[], Template]
     spec: dict[str, Any]
     template: Template | None = None
+    generation: int = 0
 
     def hire(self) -> Worker:
         """A worker, asked for but not waited for. Raises `OSError` where none can be had."""
         if self.template is None:
+            self.generation += 1
             self.template = self.start()
         requests, to_worker = pipe()
         from_worker, replies = pipe()
         lifeline, ours = pipe()
         os.set_blocking(to_worker, False)
         os.set_blocking(from_worker, False)
-        worker = Worker(to_worker, from_worker, ours, self._exit_code, self._reap)
+        worker = Worker(to_worker, from_worker, ours, self._exit_code, self._reap, self.generation)
         try:
             self._order(template.SPAWN, 0, (requests, replies, lifeline))
         except OSError:

@@ -25,7 +25,7 @@ class Worker:
 
     began: when it began that one, or when the process was asked for. pid: as it says when it is
     ready. exit_code: asks its parent for its exit code, None while it runs. reap: tells its parent
-    that nobody will ask again.
+    that nobody will ask again. generation: which of a nursery's templates it comes from.
     """
 
     requests: int
@@ -33,6 +33,7 @@ class Worker:
     lifeline: int
     exit_code: Callable[[int], int | None]
     reap: Callable[[int], None]
+    generation: int = 0
     began: float = field(default_factory=time.monotonic)
     pid: int = 0
     is_fresh: bool = True

@@ -58,6 +58,7 @@ class Crew:
     size: int
     workers: list[Worker] = field(default_factory=list[Worker])
     failures: int = 0
+    lost: int = 0
     why: str = ""
 
     def fill(self, wanted: int) -> None:
@@ -66,15 +67,19 @@ class Crew:
             try:
                 self.workers.append(self.nursery.hire())
             except OSError as error:
-                self.failures, self.why = self.failures + 1, described(error)
+                is_gone = isinstance(error, ConnectionError)  # else no pipe, say: another matter
+                self.failed(described(error), self.nursery.generation if is_gone else 0)
                 return
 
     def dismiss(self, worker: Worker, patiently: bool = False) -> str:
         self.workers.remove(worker)
         return end(worker, patiently)
 
-    def failed(self, why: str) -> None:
-        self.failures, self.why = self.failures + 1, why
+    def failed(self, why: str, generation: int = 0) -> None:
+        """Count a failure. Those that went down with one template count as one."""
+        if generation == 0 or generation != self.lost:
+            self.failures += 1
+        self.lost, self.why = generation, why
 
 
 def _dismiss_all(crew: Crew) -> None:
@@ -262,7 +267,7 @@ def _lost(turn: Round, crew: Crew, worker: Worker) -> None:
         turn.fail(worker.held.popleft(), Status.ERROR, how, seconds)
         turn.queue.extendleft(reversed(worker.held))
     elif not worker.is_ready:
-        crew.failed(how)
+        crew.failed(how, worker.generation)
 
 
 def _check(turn: Round, crew: Crew, worker: Worker, now: float) -> None:
