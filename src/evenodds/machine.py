@@ -10,6 +10,7 @@ import os
 import platform
 import re
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -165,6 +166,25 @@ def explain(error: BaseException, path: Path, needed: int = 0) -> str:
     return (
         f"cannot write {str(path)!r}: {why}{code}. {need}{advice}; what was saved before is kept."
     )
+
+
+def above(descriptor: int) -> int:
+    """The descriptor, or a copy of it in its place, above those of the standard streams.
+
+    A child gets streams of its own, which would hide one that was closed here and given again.
+    """
+    if descriptor > 2:
+        return descriptor
+    import fcntl  # not on Windows
+
+    copy = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
+    os.close(descriptor)
+    return copy
+
+
+def socket_above(end: socket.socket) -> socket.socket:
+    """The socket, its descriptor above those of the standard streams."""
+    return socket.socket(fileno=above(end.detach()))
 
 
 def prepare_environment() -> None:

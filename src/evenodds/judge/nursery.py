@@ -17,7 +17,8 @@ from typing import Any, Protocol
 
 import evenodds
 from evenodds.judge import frames, template
-from evenodds.judge.process import UNKNOWN, Worker, above, flush, pipe
+from evenodds.judge.process import UNKNOWN, Worker, flush, pipe
+from evenodds.machine import socket_above
 from evenodds.verifiers import Verifier
 
 KEPT = ("LC_", "PYTHON", "HF_", "EVENODDS_", "LD_", "DYLD_", "XDG_", "LEAN", "ELAN", "LAKE")
@@ -145,7 +146,7 @@ def _is_plain(name: str) -> bool:
 
 def _sockets() -> tuple[socket.socket, socket.socket]:
     near, far = socket.socketpair()
-    return socket.socket(fileno=above(near.detach())), socket.socket(fileno=above(far.detach()))
+    return socket_above(near), socket_above(far)
 
 
 def by_exec(spec: dict[str, Any], is_own: bool) -> Template:

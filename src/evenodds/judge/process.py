@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evenodds.judge import frames
+from evenodds.machine import above
 
 PIECE = 2**16
 UNKNOWN = 256  # the exit code of a process whose parent is gone
@@ -55,17 +56,6 @@ def pipe() -> tuple[int, int]:
     """A pipe whose ends are no standard streams, though one of those may have been closed."""
     near, far = os.pipe()
     return above(near), above(far)
-
-
-def above(descriptor: int) -> int:
-    """The descriptor, or a copy of it in its place, above those of the standard streams."""
-    if descriptor > 2:
-        return descriptor
-    import fcntl
-
-    copy = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
-    os.close(descriptor)
-    return copy
 
 
 def flush(worker: Worker) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import math
 import os
@@ -18,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, cast
 
+from evenodds.machine import socket_above
 from evenodds.sandbox.pump import Descriptors, ServerGone, crossed, gather, opened, outcome
 from evenodds.sandbox.values import DEFAULT, Job, Limits, Outcome, SandboxUnavailable
 
@@ -102,7 +102,7 @@ def start_bubblewrap() -> Server:
 def _started(name: str, module: str, *more: str) -> Server:
     """Start a process and wait until it is ready."""
     near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    ours, theirs = _above(near), _above(far)
+    ours, theirs = socket_above(near), socket_above(far)
     with theirs:
         process = subprocess.Popen(
             [sys.executable, "-S", "-s", "-B", "-c", BOOT, str(theirs.fileno()),
@@ -123,14 +123,6 @@ def _started(name: str, module: str, *more: str) -> Server:
     wall = f"Landlock {message['landlock']}" if message["landlock"] else "no Landlock"
     server.how = f"{message['ready']}, {wall}, seccomp"
     return server
-
-
-def _above(end: socket.socket) -> socket.socket:
-    """The socket above the standard streams, of which a child gets its own."""
-    if end.fileno() > 2:
-        return end
-    with end:
-        return socket.socket(fileno=fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 3))
 
 
 @dataclass

@@ -16,6 +16,7 @@ from evenodds.verifiers.letters import LETTERS, MAX_CHARACTERS, Reading, plain_l
 from evenodds.verifiers.objection import Objection, reordered
 from evenodds.verifiers.qualified import qualification
 from evenodds.verifiers.verdicts import (
+    CUT,
     Place,
     final_text,
     find,
@@ -89,7 +90,7 @@ def _read(
     if reading.status is Status.NO_ANSWER and last.text.strip() and last.is_closed:
         return read_words(text[last.end :], options), "words"
     if completion.stop is Stop.BUDGET and not last.is_closed:
-        return unpaid(completion, Status.TRUNCATED, "cut before the answer was complete"), last.how
+        return unpaid(completion, Status.TRUNCATED, CUT), last.how
     answer = standing(completion, text, marks)
     if isinstance(answer, Verdict):
         return answer, last.how

@@ -206,6 +206,13 @@ _WORDED = re.compile(r"\b(x|times|plus|minus|negative|by|of|over|from|to|than)\s
 _UNIT_WORD = re.compile(r"[^\W\d_]{2} \Z")
 _NOT_BEFORE = re.compile(r"(?:\bnot|n['’]t|\bnever|\bneither)\b[^.\n]{0,12}\Z", re.IGNORECASE)
 RUN_WINDOW = 240
+LONGEST_SENTENCE = 200
+_NUMBERS = re.compile(r"[0-9](?:[0-9.,/]*[0-9])?")
+
+
+def is_sentence_of_one(text: str) -> bool:
+    """Whether a text is short and holds one number: `The total is 11.`"""
+    return len(text) <= LONGEST_SENTENCE and len(_NUMBERS.findall(text)) == 1
 
 
 def last_number(text: str) -> list[Mark]:

@@ -23,7 +23,7 @@ from evenodds.verifiers.json_text import (
     strict,
 )
 from evenodds.verifiers.kind import Kind
-from evenodds.verifiers.verdicts import final_text, gold_unreadable, paid, standing, unpaid
+from evenodds.verifiers.verdicts import CUT, final_text, gold_unreadable, paid, standing, unpaid
 
 Where = Literal["fence", "answer tags", "whole text", "last object"]
 
@@ -109,7 +109,7 @@ def _found(completion: Completion, policy: Policy) -> Mark | Verdict:
     else:
         return unpaid(completion, Status.NO_ANSWER, "no JSON was found")
     if completion.stop is Stop.BUDGET and not marks[-1].is_closed:
-        return unpaid(completion, Status.TRUNCATED, "cut before the answer was complete")
+        return unpaid(completion, Status.TRUNCATED, CUT)
     if marks[-1].how == "last object" and _has_neighbour(text, marks[-1]):
         note = "objects side by side"
         return unpaid(completion, Status.SEVERAL_ANSWERS, note, marks[-1].text)

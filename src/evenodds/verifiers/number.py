@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -11,13 +10,10 @@ from evenodds.domain import Completion, Problem, Status, Stop, Verdict
 from evenodds.verifiers import canonical, grammar, reasoning
 from evenodds.verifiers.canonical import DEFAULT, Policy, clean, plain_text, read, same
 from evenodds.verifiers.context import is_program, objection
-from evenodds.verifiers.extract import POLICIES, Mark, joined, outermost, stated
+from evenodds.verifiers.extract import POLICIES, Mark, is_sentence_of_one, joined, outermost, stated
 from evenodds.verifiers.grammar import Refused, Value
 from evenodds.verifiers.kind import Kind
-from evenodds.verifiers.verdicts import final_text, gold_unreadable, paid, unpaid
-
-LONGEST_SENTENCE = 200
-_NUMBERS = re.compile(r"[0-9](?:[0-9.,/]*[0-9])?")
+from evenodds.verifiers.verdicts import CUT, final_text, gold_unreadable, paid, unpaid
 
 
 @dataclass(frozen=True)
@@ -47,7 +43,7 @@ def number(problem: Problem, completion: Completion, policy: Policy = DEFAULT) -
     if found is None:
         return unpaid(completion, Status.NO_ANSWER, "no number was found")
     if completion.stop is Stop.BUDGET and not found.is_closed:
-        return _unpaid(completion, Status.TRUNCATED, found, "cut before the answer was complete")
+        return _unpaid(completion, Status.TRUNCATED, found, CUT)
     return _compared(problem, completion, found, gold, policy)
 
 
@@ -108,8 +104,7 @@ def _is_heading(found: Found) -> bool:
 
 def _in_sentence(value: Value | Refused, text: str, policy: Policy) -> Value | Refused:
     """What a sentence with one number in answer tags says: `The total is 11.`"""
-    is_short = len(text) <= LONGEST_SENTENCE and len(_NUMBERS.findall(text)) == 1
-    if isinstance(value, Value) or not is_short:
+    if isinstance(value, Value) or not is_sentence_of_one(text):
         return value
     inner = find(text, replace(policy, order=("'answer is'", "last number")))
     return inner.value if inner else value

@@ -19,6 +19,8 @@ from evenodds.verifiers.reasoning import final_part
 Place = Literal["box", "answer tags", "####", "answer line", "last line", "whole text"]
 """Where a final answer may stand. The first four are marks that say that it is one."""
 
+CUT = "cut before the answer was complete"
+"""The note of an answer that the budget cut."""
 MAX_EXTRACTED, MAX_NOTE = 200, 400
 """Characters of a verdict's texts; an answer may be a megabyte."""
 
@@ -98,7 +100,7 @@ def final_answer(completion: Completion, order: Sequence[Place]) -> Mark | Verdi
         return unpaid(completion, Status.NO_ANSWER, "no answer was found")
     last = marks[-1]
     if completion.stop is Stop.BUDGET and not last.is_closed:
-        return unpaid(completion, Status.TRUNCATED, "cut before the answer was complete")
+        return unpaid(completion, Status.TRUNCATED, CUT)
     return standing(completion, text, marks)
 
 

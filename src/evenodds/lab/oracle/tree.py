@@ -7,7 +7,6 @@ every answer is a short list of.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 
@@ -154,6 +153,3 @@ def gru(tree: Tree, parameters: Array) -> Table:
 
 def gru_size(tree: Tree) -> int:
     return sum(int(np.prod(shape)) for shape in _gru_shapes(tree))
-
-
-MakeTable = Callable[[Tree, Array], Table]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from evenodds.domain import Completion, Problem, Status, Stop, Verdict, as_text
 from evenodds.verifiers.choice import read_words
 from evenodds.verifiers.context import is_program, objection
-from evenodds.verifiers.extract import Mark
+from evenodds.verifiers.extract import Mark, is_sentence_of_one
 from evenodds.verifiers.math import choice, compare, echo
 from evenodds.verifiers.math.claim import Claim, Gold, join_claims, read_claim, read_gold
 from evenodds.verifiers.math.find import (
@@ -24,14 +24,19 @@ from evenodds.verifiers.math.policy import DEFAULT, Policy
 from evenodds.verifiers.objection import Objection, reordered
 from evenodds.verifiers.qualified import is_denied
 from evenodds.verifiers.unannounced import LONGEST_LEAD, fragment
-from evenodds.verifiers.verdicts import final_text, gold_unreadable, paid, taken_back, unpaid
+from evenodds.verifiers.verdicts import (
+    CUT,
+    final_text,
+    gold_unreadable,
+    paid,
+    taken_back,
+    unpaid,
+)
 
 # `$` with a line break behind it begins no formula, in TeX's dialects that people read
 _BROKEN = re.compile(
     r"(?:(?<![$\\])\$(?!\$)|\\\()[ \t]{0,9}\n\s{0,9}[^\s$\\]{1,80}\s{0,9}\n[ \t]{0,9}(?:\$|\\\))"
 )
-LONGEST_SENTENCE = 200
-_NUMBERS = re.compile(r"[0-9](?:[0-9.,/]*[0-9])?")
 ALIKE = ("written as the gold is", "written alike", "the same choice")
 _OPEN_ENDED = frozenset(
     ["last number", "last formula", "whole text", "last line", "formula", "bold words"]
@@ -68,7 +73,7 @@ def judge(problem: Problem, completion: Completion, policy: Policy = DEFAULT) ->
     if found is None:
         return unpaid(completion, Status.NO_ANSWER, "no answer was found")
     if completion.stop is Stop.BUDGET and not found.is_closed:
-        return _unpaid(completion, Status.TRUNCATED, found, "cut before the answer was complete")
+        return _unpaid(completion, Status.TRUNCATED, found, CUT)
     return _compared(problem, completion, found, gold, policy)
 
 
@@ -177,7 +182,7 @@ def _in_sentence(mark: Mark, found: Found, gold: Gold, policy: Policy) -> Found:
     """What a sentence with one number in answer tags says: `The total is 11.`"""
     text = mark.text.strip()
     is_read = bool(found.refusal or found.claim.values)
-    if is_read or len(text) > LONGEST_SENTENCE or len(_NUMBERS.findall(text)) != 1:
+    if is_read or not is_sentence_of_one(text):
         return found
     inner = find(text, gold, replace(policy, order=("'answer is'", "formula", "last number")))
     return replace(inner, how=found.how, is_closed=found.is_closed) if inner else found
