@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from evenodds.judge.workers import Crew
+from evenodds.judge.crew import Crew
 
 
 @dataclass

@@ -1,4 +1,8 @@
-"""The judge that runs in this process, the one that is scripted, and the face that all show."""
+"""The judge that runs in this process, the one that is scripted, and the face that all show.
+
+A judge needs `judge` alone. One that has `begin` too is given each group as soon as it is finished,
+and works while the rest is sampled.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,36 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol, Self, runtime_checkable
 
 from evenodds.domain import Completion, Problem, Rollout, Status, Verdict
 from evenodds.judge.frames import Call
 from evenodds.own import FAILURES, described, quiet
 from evenodds.verifiers.function import copied, group_of
+
+
+class Judging(Protocol):
+    """One time that a judge is asked, under way: a context manager.
+
+    Leaving it before `verdicts` has returned, as Ctrl-C does, gives up what is still at work.
+    """
+
+    def give(self, index: int, rollouts: Sequence[Rollout]) -> None:
+        """The answers to problem `index`, once; returns at once. A sampler calls it, or nobody."""
+        ...
+
+    def verdicts(self, rollouts: Sequence[Sequence[Rollout]]) -> list[list[Verdict]]:
+        """Waits for all verdicts. rollouts: the answers to every problem, given or not."""
+        ...
+
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None: ...
 
 
 class Judge(Protocol):
@@ -20,6 +48,18 @@ class Judge(Protocol):
     def judge(
         self, problems: Sequence[Problem], rollouts: Sequence[Sequence[Rollout]]
     ) -> list[list[Verdict]]: ...
+
+
+@runtime_checkable
+class EarlyJudge(Judge, Protocol):
+    """A judge that works beside the sampler."""
+
+    def begin(self, problems: Sequence[Problem]) -> Judging: ...
+
+
+def begin(judge: Judge, problems: Sequence[Problem]) -> Judging:
+    """Start to judge answers to these problems: while they come where the judge can do that."""
+    return judge.begin(problems) if isinstance(judge, EarlyJudge) else AtTheEnd(judge, problems)
 
 
 class OpenJudge(Judge, Protocol):
@@ -35,6 +75,29 @@ class OpenJudge(Judge, Protocol):
         trace: TracebackType | None,
         /,
     ) -> None: ...
+
+
+@dataclass(frozen=True)
+class AtTheEnd:
+    """Judging that waits for the last answer.
+
+    For a judge in this process: it would only take the time from the sampler.
+    """
+
+    judge: Judge
+    problems: Sequence[Problem]
+
+    def give(self, index: int, rollouts: Sequence[Rollout]) -> None:
+        """Nothing is done before the end."""
+
+    def verdicts(self, rollouts: Sequence[Sequence[Rollout]]) -> list[list[Verdict]]:
+        return self.judge.judge(self.problems, rollouts)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        """Nothing is held."""
 
 
 @dataclass(frozen=True)

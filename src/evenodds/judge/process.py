@@ -85,9 +85,13 @@ def received(worker: Worker) -> list[Any]:
     return found  # the end of the pipe is met again at the next reading
 
 
-def waited(workers: Sequence[Worker], seconds: float) -> list[Worker]:
-    """Those that have something to read, or ended, after at most so long; outboxes are flushed."""
+def waited(workers: Sequence[Worker], seconds: float, bell: int) -> list[Worker]:
+    """Those that have something to read, or ended, after at most so long; outboxes are flushed.
+
+    bell: a pipe into which somebody writes to end the waiting early.
+    """
     poll = select.poll()
+    poll.register(bell, select.POLLIN)
     by_reply = {worker.replies: worker for worker in workers}
     by_request = {worker.requests: worker for worker in workers if worker.outbox}
     for descriptor in by_reply:
@@ -96,7 +100,9 @@ def waited(workers: Sequence[Worker], seconds: float) -> list[Worker]:
         poll.register(descriptor, select.POLLOUT)
     readable: list[Worker] = []
     for descriptor, _ in poll.poll(max(0.0, 1000 * seconds)):
-        if descriptor in by_request:
+        if descriptor == bell:
+            os.read(bell, PIECE)
+        elif descriptor in by_request:
             flush(by_request[descriptor])
         else:
             readable.append(by_reply[descriptor])

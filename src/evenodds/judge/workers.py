@@ -4,92 +4,26 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 import weakref
-from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Self
+from collections.abc import Callable, Iterable, Sequence
+from queue import Empty, SimpleQueue
+from typing import Self
 
-from evenodds.domain import Problem, Rollout, Status, Verdict
+from evenodds.domain import Problem, Rollout, Verdict
 from evenodds.errors import RunError
-from evenodds.judge import frames
+from evenodds.judge.crew import TICK, Crew, Round, advance
 from evenodds.judge.deadline import Pace, Patience
 from evenodds.judge.frames import Call
-from evenodds.judge.inline import call_of
+from evenodds.judge.inline import Judging, call_of
 from evenodds.judge.nursery import Nursery
 from evenodds.judge.options import JudgeOptions
-from evenodds.judge.process import Lost, Worker, end, flush, is_gone, received, waited
-from evenodds.own import FAILURES, described
+from evenodds.judge.process import pipe
 from evenodds.verifiers.function import Verifier, group_of
-
-START_SECONDS = 300.0  # until a process has imported the verifier; it may load a model
-STARTS = 3  # processes in a row that may fail to start
-TICK = 0.1  # seconds between looks at processes that may have ended without closing their pipe
-AHEAD = 0.02  # seconds of work that a worker holds, so that it need not wait for the next call
-MOST_AHEAD = 64
-
-
-@dataclass
-class Round:
-    """The calls of one time that a judge was asked, and the verdicts that are there so far."""
-
-    calls: Sequence[Call]
-    patience: Patience
-    queue: deque[int]
-    verdicts: list[list[Verdict] | None]
-    left: int
-
-    def settle(self, index: int, verdicts: list[Verdict]) -> None:
-        if self.verdicts[index] is None:
-            self.verdicts[index] = verdicts
-            self.left -= 1
-
-    def fail(self, index: int, status: Status, note: str, seconds: float = 0.0) -> None:
-        verdict = Verdict(0.0, status, note=note, seconds=seconds)
-        self.settle(index, [verdict] * len(self.calls[index].completions))
-
-
-@dataclass
-class Crew:
-    """The processes, and where they come from."""
-
-    nursery: Nursery
-    size: int
-    workers: list[Worker] = field(default_factory=list[Worker])
-    failures: int = 0
-    lost: int = 0
-    why: str = ""
-
-    def fill(self, wanted: int) -> None:
-        """As many as are wanted, and one spare."""
-        while len(self.workers) < min(wanted, self.size) + 1:
-            try:
-                self.workers.append(self.nursery.hire())
-            except OSError as error:
-                is_gone = isinstance(error, ConnectionError)  # else no pipe, say: another matter
-                self.failed(described(error), self.nursery.generation if is_gone else 0)
-                return
-
-    def dismiss(self, worker: Worker, patiently: bool = False) -> str:
-        self.workers.remove(worker)
-        return end(worker, patiently)
-
-    def failed(self, why: str, generation: int = 0) -> None:
-        """Count a failure. Those that went down with one template count as one."""
-        if generation == 0 or generation != self.lost:
-            self.failures += 1
-        self.lost, self.why = generation, why
-
-
-def _dismiss_all(crew: Crew) -> None:
-    for worker in [*crew.workers]:
-        crew.dismiss(worker)
 
 
 def _close(crew: Crew, owner: int) -> None:
     if os.getpid() == owner:  # and not a child that somebody forked, at its own end
-        _dismiss_all(crew)
+        crew.dismiss_all()
         crew.nursery.close()
 
 
@@ -111,40 +45,30 @@ class WorkerJudge:
         self._finalizer = weakref.finalize(self, _close, self._crew, self._owner)
         self._crew.fill(1)
 
+    def begin(self, problems: Sequence[Problem]) -> Judging:
+        """Judge the answers to these problems while they come."""
+        return _Groups(self._turn(), problems, group_of(self.verifier) is not None)
+
     def judge(
         self, problems: Sequence[Problem], rollouts: Sequence[Sequence[Rollout]]
     ) -> list[list[Verdict]]:
-        whole = group_of(self.verifier) is not None
-        calls: list[Call] = []
-        for problem, group in zip(problems, rollouts, strict=True):
-            if not whole:
-                calls += [Call(problem, [rollout.completion]) for rollout in group]
-            elif group:
-                calls.append(call_of(problem, group, with_ids=True))
-        flat = iter([verdict for verdicts in self.answered(calls) for verdict in verdicts])
-        return [[next(flat) for _ in group] for group in rollouts]
+        with self.begin(problems) as judging:
+            return judging.verdicts(rollouts)
 
     def answered(self, calls: Sequence[Call]) -> list[list[Verdict]]:
         """The verdicts of each call, in order."""
+        with self._turn() as turn:
+            turn.add(calls)
+            return turn.verdicts()
+
+    def _turn(self) -> _Turn:
         if os.getpid() != self._owner:
             raise RunError(
                 "this judge belongs to the process that this one was forked from. "
                 "Open one here: evenodds.judge.open_judge."
             )
-        with self._lock:
-            patience = Patience(self.options.seconds, self._crew.size, self._pace)
-            turn = Round(calls, patience, deque(range(len(calls))), [None] * len(calls), len(calls))
-            self._crew.failures = 0
-            try:
-                while turn.left:
-                    _advance(turn, self._crew)
-                    if self.tick is not None:
-                        self.tick()
-            except BaseException:  # such as Ctrl-C: late replies must not meet the next round
-                _dismiss_all(self._crew)
-                raise
-            self._crew.fill(1)
-            return [verdicts or [] for verdicts in turn.verdicts]
+        patience = Patience(self.options.seconds, self._crew.size, self._pace)
+        return _Turn(self._lock, self._crew, patience, lambda: self.tick)
 
     def close(self) -> None:
         """End the processes. A judge that is dropped, or whose process ends, does so too."""
@@ -157,132 +81,117 @@ class WorkerJudge:
         self.close()
 
 
-def _advance(turn: Round, crew: Crew) -> None:
-    """One look at the workers: give, wait, read, and end those whose time is over."""
-    crew.fill(turn.left)
-    if crew.failures >= STARTS and not any(worker.is_ready for worker in crew.workers):
-        _give_up(turn, Status.ERROR, f"no process could load the verifier: {crew.why}")
-        return
-    if turn.patience.is_spent:
-        lost = turn.patience.lost / turn.patience.workers
-        _give_up(turn, Status.TIMEOUT, f"not tried: answers before it cost {lost:.0f} s of time")
-    _assign(turn, crew)
-    for worker in waited(crew.workers, _until_next(crew)):
-        _read(turn, crew, worker)
-    now = time.monotonic()
-    for worker in [*crew.workers]:
-        _check(turn, crew, worker, now)
+class _Turn:
+    """One time that the judge is asked, from the first call to the last verdict.
 
-
-def _give_up(turn: Round, status: Status, note: str) -> None:
-    """What has not begun gets this verdict."""
-    while turn.queue:
-        turn.fail(turn.queue.popleft(), status, note)
-
-
-def _assign(turn: Round, crew: Crew) -> None:
-    """Calls to those at work, a little ahead, and to idle ones up to the size of the crew."""
-    mean = turn.patience.pace.mean
-    ahead = min(MOST_AHEAD, max(1, int(AHEAD / mean))) if mean else 1
-    ready = [worker for worker in crew.workers if worker.is_ready]
-    busy = [worker for worker in ready if worker.held]
-    idle = [worker for worker in ready if not worker.held]
-    for worker in [*busy, *idle[: max(0, crew.size - len(busy))]]:
-        while turn.queue and len(worker.held) < ahead:
-            _give(turn, worker, turn.queue.popleft())
-        flush(worker)
-
-
-def _give(turn: Round, worker: Worker, index: int) -> None:
-    try:
-        worker.outbox += frames.pack(frames.call_to_json(turn.calls[index]))
-    except FAILURES as error:  # an odd object in a column of the data
-        turn.fail(index, Status.ERROR, f"the problem cannot be sent: {described(error)}")
-        return
-    worker.held.append(index)
-    if len(worker.held) == 1:
-        _begin(turn, worker)
-
-
-def _begin(turn: Round, worker: Worker) -> None:
-    worker.began = time.monotonic()
-    worker.deadline = turn.patience.deadline(worker.is_fresh)
-
-
-def _until_next(crew: Crew) -> float:
-    """Seconds until the next deadline, or the next look."""
-    now = time.monotonic()
-    ends = [worker.began + worker.deadline - now for worker in crew.workers if worker.held]
-    return min([TICK, *ends])
-
-
-def _read(turn: Round, crew: Crew, worker: Worker) -> None:
-    try:
-        messages = received(worker)
-    except Lost:
-        _lost(turn, crew, worker)
-        return
-    for message in messages:
-        if not worker.is_ready and isinstance(message, dict):
-            _greeted(crew, worker, message)
-        elif not _replied(turn, worker, message):
-            _lost(turn, crew, worker)
-            return
-
-
-def _greeted(crew: Crew, worker: Worker, message: dict[str, Any]) -> None:
-    worker.pid = message.get("ready", 0)
-    if worker.is_ready:
-        crew.failures = 0
-    else:
-        crew.failed(str(message.get("failed")))
-        crew.dismiss(worker)
-
-
-def _replied(turn: Round, worker: Worker, message: Any) -> bool:
-    """Take the verdicts of the call at work. False for what nobody asked for or is none.
-
-    A verifier can write into the pipes of its own process; no verdict may get out of step by it.
+    A thread gives the calls to the workers, reads their verdicts and keeps the deadlines, so all
+    of this goes on while the caller samples. Nothing else touches the crew meanwhile.
     """
-    try:
-        verdicts = [frames.verdict_from_json(found) for found in message]
-        seconds = sum(verdict.seconds for verdict in verdicts)
-        if len(verdicts) != len(turn.calls[worker.held[0]].completions):
-            return False
-    except (TypeError, ValueError, IndexError):
-        return False
-    turn.patience.pace.note(seconds, worker.is_fresh)
-    turn.settle(worker.held.popleft(), verdicts)
-    worker.is_fresh = False
-    if worker.held:
-        _begin(turn, worker)
-    return True
+
+    def __init__(
+        self,
+        lock: threading.Lock,
+        crew: Crew,
+        patience: Patience,
+        tick: Callable[[], Callable[[], None] | None],
+    ) -> None:
+        self._lock, self._crew, self._patience, self._tick = lock, crew, patience, tick
+        self._given: SimpleQueue[Call] = SimpleQueue()
+        self._is_last = self._is_left = False
+        self._error: BaseException | None = None
+
+    def __enter__(self) -> Self:
+        self._lock.acquire()
+        self._crew.failures = 0
+        self._hears, self._bell = pipe()
+        self._round = Round(self._patience, self._hears)
+        self._thread = threading.Thread(target=self._work, name="judge", daemon=True)
+        self._thread.start()
+        return self
+
+    def add(self, calls: Iterable[Call]) -> None:
+        """Calls to be answered; their verdicts come in this order."""
+        for call in calls:
+            self._given.put(call)
+        os.write(self._bell, b"+")
+
+    def verdicts(self) -> list[list[Verdict]]:
+        """Waits until all calls are answered."""
+        self._is_last = True
+        os.write(self._bell, b".")
+        while self._thread.is_alive():
+            self._thread.join(TICK)
+            if (tick := self._tick()) is not None:
+                tick()
+        if self._error is not None:
+            raise self._error
+        return [verdicts or [] for verdicts in self._round.verdicts]
+
+    def __exit__(self, *failure: object) -> None:
+        try:
+            self._is_left = True
+            os.write(self._bell, b"!")
+            self._thread.join()
+            for worker in [worker for worker in self._crew.workers if worker.held]:
+                self._crew.dismiss(worker)  # late replies must not meet the next turn
+            if failure[0] is None:
+                self._crew.fill(1)
+        finally:
+            os.close(self._hears)
+            os.close(self._bell)
+            self._lock.release()
+
+    def _work(self) -> None:
+        """What the thread does."""
+        try:
+            while not self._is_left and self._take():
+                advance(self._round, self._crew)
+        except BaseException as error:  # raised where the verdicts are waited for
+            self._error = error
+
+    def _take(self) -> bool:
+        """Move what was given into the round. False once nothing is left and no more will come."""
+        is_last = self._is_last  # asked first: what was given before that is in the queue already
+        try:
+            while True:
+                self._round.add(self._given.get_nowait())
+        except Empty:
+            return bool(self._round.left) or not is_last
 
 
-def _lost(turn: Round, crew: Crew, worker: Worker) -> None:
-    """A process that ended: the call at work is an error, the others go to other workers."""
-    seconds = time.monotonic() - worker.began
-    how = crew.dismiss(worker, patiently=True)
-    if worker.held:
-        turn.fail(worker.held.popleft(), Status.ERROR, how, seconds)
-        turn.queue.extendleft(reversed(worker.held))
-    elif not worker.is_ready:
-        crew.failed(how, worker.generation)
+class _Groups:
+    """A turn that is given groups of answers; a verifier that takes a group has one call each."""
 
+    def __init__(self, turn: _Turn, problems: Sequence[Problem], whole: bool) -> None:
+        self._turn, self._problems, self._whole = turn, problems, whole
+        self._order: dict[int, int] = {}  # problem -> how many calls it has, as they were given
 
-def _check(turn: Round, crew: Crew, worker: Worker, now: float) -> None:
-    """End a process whose time is over; find one that ended while others hold its pipe."""
-    seconds = now - worker.began
-    if worker.held and seconds > worker.deadline:
-        crew.dismiss(worker)
-        turn.patience.ran_out(seconds)
-        note = f"no verdict within {worker.deadline:.3g} s (judge.seconds)"
-        turn.fail(worker.held.popleft(), Status.TIMEOUT, note, seconds)
-        turn.queue.extendleft(reversed(worker.held))
-    elif not worker.is_ready and seconds > START_SECONDS:
-        crew.failed(f"it was not ready within {START_SECONDS:.0f} s")
-        crew.dismiss(worker)
-    elif worker.held and seconds > TICK and is_gone(worker):
-        _read(turn, crew, worker)  # its last words
-        if worker in crew.workers:
-            _lost(turn, crew, worker)
+    def __enter__(self) -> Self:
+        self._turn.__enter__()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._turn.__exit__(*failure)
+
+    def give(self, index: int, rollouts: Sequence[Rollout]) -> None:
+        if index in self._order:
+            raise ValueError(f"the answers to problem {index} were given twice")
+        calls = self._calls(self._problems[index], rollouts)
+        self._order[index] = len(calls)
+        self._turn.add(calls)
+
+    def _calls(self, problem: Problem, rollouts: Sequence[Rollout]) -> list[Call]:
+        if self._whole:
+            return [call_of(problem, rollouts, with_ids=True)] if rollouts else []
+        return [Call(problem, [rollout.completion]) for rollout in rollouts]
+
+    def verdicts(self, rollouts: Sequence[Sequence[Rollout]]) -> list[list[Verdict]]:
+        for index, (_, group) in enumerate(zip(self._problems, rollouts, strict=True)):
+            if index not in self._order:
+                self.give(index, group)
+        answered = iter(self._turn.verdicts())
+        found = {
+            index: [verdict for _ in range(calls) for verdict in next(answered)]
+            for index, calls in self._order.items()
+        }
+        return [found[index] for index in range(len(rollouts))]
