@@ -194,6 +194,6 @@ def prepare_environment() -> None:
     another process holds one of the cores, every small operation then waits for a time slice:
     measured, 22 s for what takes 0.3 s. Spinning briefly costs nothing on a quiet machine.
     """
-    os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+    os.environ.setdefault("GOMP_SPINCOUNT", "10000")
     os.environ.setdefault("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")

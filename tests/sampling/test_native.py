@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from evenodds.domain import Limits, Stop
-from evenodds.sampling.lean import LeanDecoder, common_prefix, supports
+from evenodds.sampling.fused import FusedDecoder, common_prefix
 from evenodds.sampling.modules import ModuleDecoder
 from evenodds.sampling.native import NativeSampler
 from tests.tiny import hf_logprobs, make_lora, make_policy
@@ -23,13 +23,14 @@ LLAMA3 = {
     "high_freq_factor": 4.0,
     "original_max_position_embeddings": 8,
 }
-LEAN = {
+FUSED = {
     "qwen3": ("qwen3", {}),
     "qwen3, tied": ("qwen3", {"tie_word_embeddings": True}),
     "qwen2, biases": ("qwen2", {}),
     "llama": ("llama", {}),
     "llama, one kv head": ("llama", {"num_key_value_heads": 1}),
     "llama, attention bias": ("llama", {"attention_bias": True}),
+    "llama, mlp bias": ("llama", {"mlp_bias": True}),
     "llama, scaled rope": ("llama", {"rope_parameters": LLAMA3}),
 }
 
@@ -42,18 +43,18 @@ def worst_gap(policy, rollouts) -> float:
     )
 
 
-@pytest.mark.parametrize("name", sorted(LEAN))
-def test_lean_logprobs_are_those_of_the_model(name) -> None:
-    family, changes = LEAN[name]
+@pytest.mark.parametrize("name", sorted(FUSED))
+def test_fused_logprobs_are_those_of_the_model(name) -> None:
+    family, changes = FUSED[name]
     policy = make_policy(family, **changes)
     sampler = NativeSampler(policy, max_rows=20)
-    assert isinstance(sampler.decoder, LeanDecoder)
+    assert isinstance(sampler.decoder, FusedDecoder)
     assert worst_gap(policy, sampler.sample(PROMPTS, 4, Limits(30), 1)) < 1e-5
 
 
 @pytest.mark.parametrize(
     ("family", "changes"),
-    [("gpt2", {}), ("gemma2", {"sliding_window": 4}), ("llama", {"mlp_bias": True})],
+    [("gpt2", {}), ("gemma2", {"sliding_window": 4})],
 )
 def test_any_other_family_goes_through_its_own_modules(family, changes) -> None:
     policy = make_policy(family, **changes)
@@ -197,7 +198,6 @@ def test_the_end_token_may_equal_the_padding_token() -> None:
             assert (rollout.ids[-1] == 1) == (rollout.stop is Stop.END_TOKEN)
 
 
-def test_a_sliding_window_is_not_decoded_leanly() -> None:
-    assert not supports(
-        make_policy("qwen2", use_sliding_window=True, max_window_layers=0, sliding_window=4)
-    )
+def test_a_sliding_window_is_not_decoded_fused() -> None:
+    policy = make_policy("qwen2", use_sliding_window=True, max_window_layers=0, sliding_window=4)
+    assert policy.fused is None

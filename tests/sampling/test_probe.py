@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 import transformers
 
 from evenodds.errors import UsageError
 from evenodds.policies import Policy
-from evenodds.sampling.lean import LeanDecoder
+from evenodds.sampling.fused import FusedDecoder
 from evenodds.sampling.modules import ModuleDecoder
 from evenodds.sampling.native import NativeSampler
 from evenodds.sampling.probe import probe
@@ -62,9 +64,9 @@ def test_a_head_with_an_unknown_twist_is_told() -> None:
         probe(NativeSampler(policy))
 
 
-def test_a_lean_decoder_that_differs_gives_way_to_the_modules() -> None:
+def test_a_fused_decoder_that_differs_gives_way_to_the_modules() -> None:
     sampler = NativeSampler(make_policy())
-    assert isinstance(sampler.decoder, LeanDecoder)
-    sampler.decoder.norm = sampler.decoder.norm + 1
+    assert isinstance(sampler.decoder, FusedDecoder)
+    sampler.decoder.head = replace(sampler.decoder.head, scale=2.0)
     probe(sampler)
     assert isinstance(sampler.decoder, ModuleDecoder)

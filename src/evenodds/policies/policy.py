@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,9 @@ from torch.utils.checkpoint import checkpoint
 
 from evenodds.policies import cards
 from evenodds.policies.codec import Codec
+from evenodds.policies.fused import weights
 
-LEAN_FAMILIES = frozenset({"llama", "qwen2", "qwen3"})
+FUSED_FAMILIES = frozenset({"llama", "qwen2", "qwen3"})
 
 
 CHUNK_VALUES = 32 * 2**20  # logits held at once: 128 MiB in fp32
@@ -119,7 +121,15 @@ class Policy:
         """Whether every layer sees all earlier tokens, so that a mask of ours is the truth."""
         config = self.model.config
         kinds = set(getattr(config, "layer_types", None) or ["full_attention"])
-        return config.model_type in LEAN_FAMILIES and kinds == {"full_attention"}
+        return config.model_type in FUSED_FAMILIES and kinds == {"full_attention"}
+
+    @cached_property
+    def fused(self) -> weights.Fused | None:
+        """The same weights in few operations; None for a family that those do not compute."""
+        config = self.model.config
+        if not (self.is_plain_causal and weights.supports(self.backbone, config)):
+            return None
+        return weights.read(self.backbone, config)
 
     @property
     def size(self) -> int:

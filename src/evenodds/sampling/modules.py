@@ -35,7 +35,7 @@ def _join(first: Tensor, second: Tensor) -> Tensor:
 
 
 class ModuleDecoder:
-    """The same five calls as `LeanDecoder`, through the model's own forward."""
+    """The same five calls as `FusedDecoder`, through the model's own forward."""
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy

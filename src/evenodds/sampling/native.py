@@ -20,7 +20,8 @@ from torch.nn import functional
 
 from evenodds.domain import Limits, Prompt, Rollout, Stop, rollout_seed
 from evenodds.policies import Codec, Policy
-from evenodds.sampling import Progress, lean
+from evenodds.sampling import Progress
+from evenodds.sampling.fused import FusedDecoder
 from evenodds.sampling.modules import ModuleDecoder
 
 LEAVE_SHARE = 8  # finished rows are dropped once they are 1/8 of all: dropping copies the cache
@@ -153,8 +154,8 @@ class NativeSampler:
 
     def __post_init__(self) -> None:
         self.decoder: Decoder = (
-            lean.LeanDecoder(self.policy)
-            if lean.supports(self.policy)
+            FusedDecoder(self.policy, self.policy.fused)
+            if self.policy.fused is not None
             else ModuleDecoder(self.policy)
         )
 

@@ -1,0 +1,35 @@
+"""What a block computes, without gradients. `sampling/fused.py` decodes with these."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn import functional
+
+
+def inverse_rms(x: Float[Tensor, "... h"], eps: float) -> Float[Tensor, "... 1"]:
+    """1 over the root mean square, in float32. One pass; the library's takes five."""
+    norm = torch.linalg.vector_norm(x, dim=-1, keepdim=True, dtype=torch.float32)
+    return torch.addcmul(norm.new_full((), eps), norm, norm, value=1 / x.shape[-1]).rsqrt_()
+
+
+def rms(x: Float[Tensor, "... h"], weight: Float[Tensor, " h"], eps: float) -> Tensor:
+    """x over its root mean square, rounded to the type of x, times the weight."""
+    return (x * inverse_rms(x, eps)).to(x.dtype).mul_(weight)
+
+
+def rotate(x: Float[Tensor, "... d"], cos: Tensor, sin: Tensor) -> Tensor:
+    """Rotary embedding (Su et al. 2021) in the halves layout of Hugging Face.
+
+    sin: with the sign of its first half turned, so that the halves need only change places.
+    """
+    half = x.shape[-1] // 2
+    turned = torch.cat((x[..., half:], x[..., :half]), dim=-1)
+    return torch.addcmul(turned.mul_(sin), x, cos)
+
+
+def gated(inner: Float[Tensor, "... 2*i"]) -> Tensor:
+    """silu(gate) * up of a fused projection."""
+    gate, up = inner.chunk(2, dim=-1)
+    return functional.silu(gate).mul_(up)

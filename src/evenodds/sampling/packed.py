@@ -1,0 +1,87 @@
+"""Projections for decoding: the same products, with the weights in the processor's own layout.
+
+For few rows, a bfloat16 product on a CPU spends up to half of its time on bringing the weights into
+the layout that its kernel reads. Here that is done once for weights that never change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from evenodds.policies.fused.weights import Projection
+
+ROWS = 64  # rows that the layout is chosen for; any number may be multiplied
+
+
+def can_pack(weight: Tensor) -> bool:
+    """Whether the library has a layout of its own for such weights, and it pays."""
+    return (
+        weight.device.type == "cpu"
+        and weight.dtype == torch.bfloat16
+        and not weight.requires_grad
+        and torch.backends.mkldnn.is_available()
+        and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+    )
+
+
+def pack(weight: Tensor) -> Tensor:
+    """A copy of `weight` [out, in] that `multiply` reads."""
+    return torch.ops.mkldnn._reorder_linear_weight(weight.detach(), ROWS)
+
+
+def multiply(x: Tensor, packed: Tensor, bias: Tensor | None = None) -> Tensor:
+    """x [..., in] times packed weights, [..., out]."""
+    return torch.ops.mkldnn._linear_pointwise(x, packed, bias, "none", [], "")
+
+
+class PackedLinear(nn.Module):
+    """A linear layer that never changes, with its weights packed."""
+
+    def __init__(self, linear: Any) -> None:
+        super().__init__()
+        self.packed, self.bias = pack(linear.weight), linear.bias
+
+    def forward(self, x: Tensor) -> Tensor:
+        return multiply(x, self.packed, self.bias)
+
+
+@dataclass
+class Decoding:
+    """A projection as the decoder applies it: y = x W' + b + (x low') high'.
+
+    base: the packed weights, None where they are read as they are.
+    """
+
+    projection: Projection
+    base: Tensor | None = field(default=None, repr=False)
+    low: Tensor | None = field(default=None, repr=False)
+    high: Tensor | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        bases: list[Any] = self.projection.bases
+        if all(can_pack(base.weight) for base in bases):
+            self.base = pack(self.projection.weight)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Take the projection's present factors."""
+        self.low, self.high = self.projection.low, self.projection.high
+        if self.base is not None and self.low is not None and self.high is not None:
+            self.low, self.high = pack(self.low), pack(self.high)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        bias = self.projection.bias
+        if self.base is None:
+            y = functional.linear(x, self.projection.weight, bias)
+            if self.low is None or self.high is None:
+                return y
+            return y.add_(functional.linear(functional.linear(x, self.low), self.high))
+        y = multiply(x, self.base, bias)
+        if self.low is None or self.high is None:
+            return y
+        return y.add_(multiply(multiply(x, self.low), self.high))
