@@ -20,7 +20,7 @@ from evenodds.policies.codec import Codec, stop_ids_of
 from evenodds.policies.policy import Policy
 from evenodds.policies.quiet import is_cut_off, quietly, silence_transformers
 
-__all__ = ["PolicyOptions", "load_policy", "merged", "resolve", "silence_transformers"]
+__all__ = ["PolicyOptions", "load_policy", "merged", "outline", "resolve", "silence_transformers"]
 
 
 @dataclass(frozen=True)
@@ -120,12 +120,13 @@ def _load_parts(source: str, name: str) -> tuple[Any, Any]:
     return config, tokenizer
 
 
-def _parameter_count(config: Any, name: str) -> int:
+def _without_weights(config: Any, name: str) -> Any:
+    """The model on the meta device: shapes, and nothing else."""
     from transformers import AutoModelForCausalLM
 
     try:
         with torch.device("meta"):
-            return AutoModelForCausalLM.from_config(config).num_parameters()
+            return AutoModelForCausalLM.from_config(config)
     except Exception as error:
         raise UsageError(
             f"{name!r} is no causal language model: {one_line(error)} Choose another policy."
@@ -172,6 +173,31 @@ def _adapt(model: Any, options: PolicyOptions) -> Any:
         return get_peft_model(model, config)
 
 
+def outline(options: PolicyOptions, anywhere: bool = False) -> tuple[Policy, int]:
+    """The policy that `load_policy` would give, without its weights, and the rank of its LoRA.
+
+    Of the folder only config.json and the tokenizer are read. The rank is 0 where all weights
+    learn. The model lies on the meta device, in the precision that it would be loaded in.
+    anywhere: a CUDA device that is named need not be here; it is taken to compute bfloat16.
+    """
+    source = resolve(options.name)
+    silence_transformers()
+    if (Path(source) / "adapter_config.json").exists():
+        saved = _adapter_config(Path(source))
+        base = replace(options, name=str(saved.base_model_name_or_path), adapter="lora")
+        return outline(replace(base, rank=int(saved.r)), anywhere)
+    absent = anywhere and options.device.startswith("cuda") and not torch.cuda.is_available()
+    device = torch.device("cuda") if absent else pick_device(options.device)
+    config, tokenizer = _load_parts(source, options.name)
+    model = _without_weights(config, options.name)
+    size = model.num_parameters()
+    known = "bfloat16" if absent and options.dtype == "auto" and size > SMALL else options.dtype
+    model.to(pick_dtype(known, device, size))
+    use_lora = options.adapter == "lora" or (options.adapter == "auto" and size > SMALL)
+    policy = Policy(model, Codec(tokenizer, frozenset()), options.name, device)
+    return policy, options.rank if use_lora else 0
+
+
 def load_policy(options: PolicyOptions) -> Policy:
     """Load, place and adapt. Raises `UsageError` in one line for whatever is no usable model."""
     source = resolve(options.name)
@@ -181,7 +207,7 @@ def load_policy(options: PolicyOptions) -> Policy:
         return _load_adapter(Path(source), options)
     device = pick_device(options.device)
     config, tokenizer = _load_parts(source, options.name)
-    size = _parameter_count(config, options.name)
+    size = _without_weights(config, options.name).num_parameters()
     model = _load_model(source, options.name, pick_dtype(options.dtype, device, size))
     require_fitting(model, tokenizer, options.name)
     codec = Codec(tokenizer, stop_ids_of(tokenizer, model.generation_config, config))
@@ -222,16 +248,17 @@ def apply_liger(model: Any, device: torch.device) -> bool:
     return True
 
 
-def _load_adapter(folder: Path, options: PolicyOptions) -> Policy:
-    """A PEFT folder: its base model with the adapter on it, ready to be trained further."""
-    from peft import PeftConfig, PeftModel
+def _adapter_config(folder: Path) -> Any:
+    """What PEFT says of the adapter in a folder. Its base is named, and is no adapter."""
+    from peft import PeftConfig
 
     try:
-        base = PeftConfig.from_pretrained(str(folder)).base_model_name_or_path
+        config: Any = PeftConfig.from_pretrained(str(folder))
     except Exception as error:
         raise UsageError(
             f"cannot read the adapter in {str(folder)!r}: {one_line(error)} Mend its config."
         ) from error
+    base = config.base_model_name_or_path
     if not base:
         raise UsageError(f"the adapter in {str(folder)!r} names no base model. Mend its config.")
     if (Path(resolve(base)) / "adapter_config.json").exists():
@@ -239,6 +266,14 @@ def _load_adapter(folder: Path, options: PolicyOptions) -> Policy:
             f"the adapter in {str(folder)!r} names {base!r} as its base, which is an adapter "
             "itself. Name a model with all weights there."
         )
+    return config
+
+
+def _load_adapter(folder: Path, options: PolicyOptions) -> Policy:
+    """A PEFT folder: its base model with the adapter on it, ready to be trained further."""
+    from peft import PeftModel
+
+    base = str(_adapter_config(folder).base_model_name_or_path)
     policy = load_policy(replace(options, name=base, adapter="none"))
     try:
         with quietly() as seen:

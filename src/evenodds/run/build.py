@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from evenodds.objectives import EntropyBonus, Objective
     from evenodds.policies import Policy
     from evenodds.policies.load import PolicyOptions
+    from evenodds.run.memory import MemoryPlan
 
 
 def own_style(policy: str) -> str:
@@ -175,13 +176,15 @@ def policy_options(config: Config) -> PolicyOptions:
     )
 
 
-def learner_options(config: Config, policy: Policy) -> LearnerOptions:
+def learner_options(config: Config, policy: Policy, memory: MemoryPlan) -> LearnerOptions:
+    """What is set, and what the memory plan chose where nothing is."""
     from evenodds.learner import LearnerOptions
 
     section = config.learner.model_dump()
-    rate = section.pop("learning_rate") or _default_rate(policy)
-    budget = section.pop("micro_batch_tokens") or (2048 if policy.device.type == "cpu" else 8192)
-    return LearnerOptions(learning_rate=rate, micro_batch_tokens=budget, **section)
+    section["learning_rate"] = section["learning_rate"] or _default_rate(policy)
+    section["micro_batch_tokens"] = memory.micro_batch_tokens
+    section["gradient_checkpointing"] = memory.gradient_checkpointing
+    return LearnerOptions(**section)
 
 
 def _default_rate(policy: Policy) -> float:

@@ -29,6 +29,7 @@ from evenodds.run.build import (
     started,
 )
 from evenodds.run.folder import RunFolder
+from evenodds.run.memory import MemoryPlan
 from evenodds.run.records import rollout_rows, step_metrics
 from evenodds.run.stopping import Clock, Interrupted, Interrupts
 from evenodds.run.timing import Stopwatch, timed
@@ -47,6 +48,7 @@ class Session:
 
     plan: Plan
     policy: Policy
+    memory: MemoryPlan
     sampler: NativeSampler
     judge: Judge
     objective: Objective
@@ -63,7 +65,7 @@ class Session:
     def __post_init__(self) -> None:
         config = self.plan.config
         self.writer = RunWriter(self.folder)
-        self.learner = TorchLearner(self.policy, learner_options(config, self.policy))
+        self.learner = TorchLearner(self.policy, learner_options(config, self.policy, self.memory))
         if isinstance(self.judge, WorkerJudge):  # a signal must not wait for what hangs
             self.judge.tick = self.interrupts.leave_if_asked
         tools = Tools(self.sampler, self.judge, self.learner, self.reference())

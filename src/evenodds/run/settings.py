@@ -70,6 +70,13 @@ class RunSection(Section):
     )
     save_every: int = Field(20, ge=1, description="steps between checkpoints")
     keep: int = Field(2, ge=1, description="checkpoints that are kept")
+    memory_gb: float | None = Field(
+        None,
+        gt=0,
+        le=1e6,
+        description="memory to plan with, in 10^9 bytes; default: what the device has",
+        examples=[16.0],
+    )
 
 
 class PolicySection(Section):
@@ -156,7 +163,9 @@ class SamplingSection(Section):
     rounds: int = Field(
         3, ge=1, le=1000, description="rounds of a step at most, where zero_signal is refill"
     )
-    max_rows: int = Field(256, ge=1, description="answers decoded at the same time")
+    max_rows: int = Field(
+        256, ge=1, description="answers decoded at the same time; fewer where memory ends"
+    )
 
 
 class ObjectiveSection(Section):
@@ -281,11 +290,16 @@ class LearnerSection(Section):
     micro_batch_tokens: int | None = Field(
         None,
         ge=1,
-        description="tokens of one forward pass; default: 2048 on a CPU, 8192 on a GPU",
+        description="tokens of one forward pass; default: what fits the memory, at most 2048 on a "
+        "CPU and 8192 on a GPU",
         examples=[2048],
     )
     passes: int = Field(1, ge=1, description="optimizer steps on each batch of answers")
-    gradient_checkpointing: bool = Field(False, description="less memory for more time")
+    gradient_checkpointing: bool | None = Field(
+        None,
+        description="less memory for more time; default: only where the memory asks for it",
+        examples=[True],
+    )
 
 
 class JudgeSection(Section):

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 PROBES = 20  # training problems of each level that are tried on the tokenizer
 
 # how long a run goes on and what it keeps may change when it is taken up again; all else may not
-CHANGEABLE = ("steps", "max_time", "save_every", "keep", "root", "name")
+CHANGEABLE = ("steps", "max_time", "save_every", "keep", "memory_gb", "root", "name")
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,7 @@ def _comparable(config: Config) -> dict[str, Any]:
     data = config.model_dump()
     data["run"] = {k: v for k, v in data["run"].items() if k not in CHANGEABLE}
     data["judge"] = {"seconds": config.judge.seconds}  # the rest is about the machine
+    data["learner"].pop("gradient_checkpointing")  # so is this: memory for time
     return data
 
 
@@ -138,6 +139,7 @@ def _train(
     objective = objective_of(config)  # from here on torch is there
     from evenodds.learner import prepare_process
     from evenodds.policies.load import load_policy
+    from evenodds.run.memory import plan_for
     from evenodds.run.session import Session
     from evenodds.sampling.native import NativeSampler
     from evenodds.sampling.probe import probe
@@ -146,11 +148,14 @@ def _train(
     shown = view or make_view(sys.stderr)
     policy = load_policy(policy_options(config))
     check_fit(policy, plan)
-    sampler = NativeSampler(policy, config.sampling.max_rows)
+    memory = plan_for(config, policy, plan.task, objective.needs_reference)
+    sampler = NativeSampler(policy, memory.rows)
     probe(sampler)
     require_space(folder.path, _needed_bytes(policy))
     with Interrupts() as interrupts, RunLock(folder.path):
-        session = Session(plan, policy, sampler, judge, objective, folder, shown, clock, interrupts)
+        session = Session(
+            plan, policy, memory, sampler, judge, objective, folder, shown, clock, interrupts
+        )
         try:
             return _run(session, argv)
         finally:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 from evenodds.cli.flags import Parser, add_settings, config_of, given
-from evenodds.errors import UsageError
+from evenodds.errors import GateError, UsageError
 from evenodds.report.text import one_line
 from evenodds.run.config import Config, make_config, merge, read_saved, to_toml
 from evenodds.run.folder import ROOT, find_run
@@ -22,6 +22,7 @@ EPILOG = """examples:
   evenodds train --policy Qwen/Qwen3-0.6B-Base     LoRA on a model of your own
   evenodds train --data my.jsonl --verifier my.py:grade --policy ./model
   evenodds train --resume runs/NAME                go on where it stopped
+  evenodds train --dry-run --run.memory_gb 16      what it needs, and whether that fits
 
 Flags beat CONFIG.toml, CONFIG.toml beats defaults. `evenodds init` writes a commented one.
 """
@@ -35,7 +36,9 @@ def _parser() -> Parser:
         "--resume", metavar="RUN", help="run to go on with: its folder, or its name below runs/"
     )
     parser.add_argument(
-        "--dry-run", action="store_true", help="print the resolved configuration and stop"
+        "--dry-run",
+        action="store_true",
+        help="print the resolved configuration and the memory plan, and stop",
     )
     add_settings(parser)
     return parser
@@ -69,16 +72,36 @@ def _config(found: argparse.Namespace) -> Config:
 
 
 def _preview(config: Config) -> int:
-    """All that can be checked without a model; the configuration goes to stdout."""
+    """All that can be checked without a model; the configuration goes to stdout.
+
+    Exit 3 where the memory plan does not fit.
+    """
     from evenodds.policies.load import resolve
     from evenodds.run.build import objective_of, plan_of, title_of
 
     task = plan_of(config).task
-    objective_of(config)
+    objective = objective_of(config)
     resolve(config.policy.name)
     print(to_toml(config), end="")
     for line in _described(task, title_of(config, task)):
         print(line, file=sys.stderr)
+    return _planned(config, task, objective.needs_reference)
+
+
+def _planned(config: Config, task: Task, reference: bool) -> int:
+    """The memory plan on stderr. A model that cannot be looked at has none, which is said."""
+    from evenodds.run.memory import plan_ahead
+    from evenodds.run.memory_text import plan_lines, refusal
+
+    try:
+        plan = plan_ahead(config, task, reference)
+    except UsageError as error:
+        print(f"no memory plan: {error}", file=sys.stderr)
+        return 0
+    for line in plan_lines(plan, config.policy.name):
+        print(line, file=sys.stderr)
+    if not plan.fits:
+        raise GateError(refusal(plan))
     return 0
 
 
