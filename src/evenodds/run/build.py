@@ -18,6 +18,7 @@ from evenodds.places import BUNDLED, SMALL, bundled_folder
 from evenodds.run.config import Config
 from evenodds.tasks import Task, TaskOptions, check_gold, is_file, make_task
 
+FASTEST = {"cpu": 2048, "cuda": 8192}  # tokens of a pass beyond which none was faster
 OWN_TASK = "own"  # of runs from Python: `evenodds.train(problems, grade)`
 
 if TYPE_CHECKING:
@@ -176,14 +177,20 @@ def policy_options(config: Config) -> PolicyOptions:
     )
 
 
-def learner_options(config: Config, policy: Policy, memory: MemoryPlan) -> LearnerOptions:
-    """What is set, and what the memory plan chose where nothing is."""
+def learner_options(
+    config: Config, policy: Policy, memory: MemoryPlan | None = None
+) -> LearnerOptions:
+    """What is set, and what the memory plan chose; without one, what is fastest."""
     from evenodds.learner import LearnerOptions
 
     section = config.learner.model_dump()
+    fastest = FASTEST.get(policy.device.type, FASTEST["cuda"])
     section["learning_rate"] = section["learning_rate"] or _default_rate(policy)
-    section["micro_batch_tokens"] = memory.micro_batch_tokens
-    section["gradient_checkpointing"] = memory.gradient_checkpointing
+    section["micro_batch_tokens"] = section["micro_batch_tokens"] or fastest
+    section["gradient_checkpointing"] = bool(section["gradient_checkpointing"])
+    if memory is not None:
+        section["micro_batch_tokens"] = memory.micro_batch_tokens
+        section["gradient_checkpointing"] = memory.gradient_checkpointing
     return LearnerOptions(**section)
 
 

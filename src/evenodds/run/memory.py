@@ -13,7 +13,7 @@ from evenodds.machine import usable_memory
 from evenodds.policies import memory as sizes_in
 from evenodds.policies.memory import Precision, Sizes
 from evenodds.policies.policy import CHUNK_VALUES
-from evenodds.run.build import policy_options
+from evenodds.run.build import FASTEST, policy_options
 
 if TYPE_CHECKING:
     import torch
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 SPARE = 0.1  # of the memory is left alone: fragments, and what no formula knows
 FIXED = {"cpu": 450 * 10**6, "cuda": 600 * 10**6}  # Python with its libraries; a CUDA context
-FASTEST = {"cpu": 2048, "cuda": 8192}  # tokens of a pass beyond which none was faster
 SMALLEST = 256  # tokens of a pass; checkpointing comes before less
 PROMPTS = 200  # of a task, whose longest stands for all
 
