@@ -47,7 +47,7 @@ def run(work: Work, profile: str, names: Sequence[str], rounds: int, trl_python:
             load = os.getloadavg()[0]
             for name, child in children.items():
                 found = child.turn(number)
-                tell(f"{work.name} {_title(number)}, {name}: {found['seconds']:.2f} s")
+                tell(f"{work.name} {_title(number)}, {name}: {told(found)}")
                 if number != WARM:
                     turns[name].append(found)
             require_same_work({name: found[-1] for name, found in turns.items() if found})
@@ -57,6 +57,11 @@ def run(work: Work, profile: str, names: Sequence[str], rounds: int, trl_python:
 
 def _title(number: int) -> str:
     return "warm-up" if number == WARM else f"round {number}"
+
+
+def told(turn: Turn) -> str:
+    parts = ", ".join(f"{name} {seconds:.2f}" for name, seconds in turn["phases"].items())
+    return f"{turn['seconds']:.2f} s ({parts}), {turn['peak_gb']:.2f} GB"
 
 
 def require_same_work(turns: Mapping[str, Turn]) -> None:

@@ -38,7 +38,7 @@ SETTINGS = {
     "fp32": Setting(autocast=False, checkpointing=False),
     "bf16": Setting(torch.bfloat16, autocast=False, checkpointing=False),
 }
-BEST = {"tiny": "fp32@64", "small": "bf16", "long": "bf16"}
+BEST = {"tiny": "fp32@32", "small": "autocast", "long": "autocast"}
 
 
 def setting_of(name: str, work: Work) -> Setting:
