@@ -22,8 +22,8 @@ from evenodds.policies.fused.operations import gated, rms, rotate
 from evenodds.policies.fused.weights import Fused, Layer
 from evenodds.policies.policy import Head
 from evenodds.sampling.packed import Decoding, PackedLinear, can_pack
+from evenodds.sampling.slots import Slots
 
-STEP = 16  # columns that slots grow by
 WORTH = 8  # tokens that prompts must share before they are run once
 
 
@@ -54,12 +54,13 @@ class _Block:
 
 
 class FusedDecoder:
-    """Keys and values live in slots, one a row: a layer's are [2, rows, kv heads, columns, size].
+    """Keys and values live in slots, one a row, and each row writes at its own position.
 
-    A row writes at its own position, so rows of different lengths share every operation.
+    So rows of different lengths share every operation.
     """
 
     takes_more = True
+    patience = 0.0
 
     def __init__(self, policy: Policy, model: Fused) -> None:
         self.policy, self.model, self.shape = policy, model, model.shape
@@ -78,9 +79,9 @@ class FusedDecoder:
 
     def start(self) -> None:
         """Forget all rows."""
-        self.columns = 0
-        self.cache = [self._slots(0, 0) for _ in self.blocks]
-        self.sizes = np.zeros(0, dtype=np.int64)  # tokens that each row holds
+        shape = self.shape
+        like = self.model.embedding.detach()
+        self.slots = Slots(len(self.blocks), shape.kv_heads, shape.head_size, like)
 
     def admit(self, prompts: Sequence[NDArray[np.int64]], copies: int) -> Float[Tensor, "p v"]:
         """Run each prompt once, give each `copies` rows behind the present ones.
@@ -91,69 +92,50 @@ class FusedDecoder:
         ids = np.zeros((len(prompts), sizes.max()), dtype=np.int64)
         for row, prompt in enumerate(prompts):
             ids[row, : prompt.size] = prompt
-        self._widen(int(sizes.max()))
-        fresh = [self._slots(len(prompts), self.columns) for _ in self.blocks]
+        self._reach(int(sizes.max()))
         shared = common_prefix(prompts)
+        seen = None
         if shared:  # worked examples, a system prompt: run once, seen by all
-            once = [self._slots(1, shared) for _ in self.blocks]
-            self._prefill(ids[:1, :shared], 0, once)
-            for slots, common in zip(fresh, once, strict=True):
-                slots[..., :shared, :] = common
-        hidden = self._prefill(ids[:, shared:], shared, fresh)
+            _, seen = self._prefill(ids[:1, :shared], None)
+        hidden, fresh = self._prefill(ids[:, shared:], seen)
         last = hidden[torch.arange(len(prompts)), torch.from_numpy(sizes - 1 - shared)]
-        for number, slots in enumerate(fresh):
-            self.cache[number] = torch.cat(
-                [self.cache[number], slots.repeat_interleave(copies, dim=1)], dim=1
-            )
-        self.sizes = np.append(self.sizes, sizes.repeat(copies))
+        self.slots.add(sizes, copies, fresh)
         return self.head(rms(last, self.model.norm, self.shape.eps))
 
     def step(self, tokens: Int[Tensor, " b"]) -> Float[Tensor, "b v"]:
         """Append one token to every row and return the logits after it."""
-        self._widen(int(self.sizes.max()) + 1)
+        self._reach(int(self.slots.sizes.max()) + 1)
         x = functional.embedding(tokens, self.model.embedding)
-        lengths = torch.from_numpy(self.sizes).to(self.device, non_blocking=True)
+        lengths = torch.from_numpy(self.slots.sizes).to(self.device, non_blocking=True)
         cos, sin = self.cos[lengths][:, None], self.sin[lengths][:, None]
         mask = self._unseen(lengths)
-        places = self._places(lengths)
-        for block, slots in zip(self.blocks, self.cache, strict=True):
+        places = self.slots.places(lengths)
+        size = self.shape.head_size
+        for number, block in enumerate(self.blocks):
             q, k, v = self._project(block, x, cos, sin)
-            flat = slots.view(2, -1, self.shape.head_size)
-            flat[0].index_copy_(0, places, k.reshape(-1, self.shape.head_size))
-            flat[1].index_copy_(0, places, v.reshape(-1, self.shape.head_size))
-            x = self._finish(block, x, self._attend(q, slots[0], slots[1], mask))
-        self.sizes = self.sizes + 1
+            keys, values = self.slots.stores[number].view(2, -1, size)
+            keys.index_copy_(0, places, k.reshape(-1, size))
+            values.index_copy_(0, places, v.reshape(-1, size))
+            x = self._finish(block, x, self._attend(q, *self.slots.layer(number), mask))
+        self.slots.sizes = self.slots.sizes + 1
         return self.head(rms(x, self.model.norm, self.shape.eps))
 
-    def keep(self, rows: Int[Tensor, " k"]) -> None:
-        """Forget all rows but these."""
-        self.cache = [slots.index_select(1, rows) for slots in self.cache]
-        self.sizes = self.sizes[rows.cpu().numpy()]
+    def drop(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Forget these rows; see `Slots.drop`."""
+        return self.slots.drop(rows)
+
+    def _reach(self, columns: int) -> None:
+        """Room and angles for `columns` tokens a row."""
+        self.slots.widen(columns)
+        if self.slots.columns > len(self.cos):
+            self.cos, self.sin = self._tables(2 * self.slots.columns)
 
     def _unseen(self, lengths: Int[Tensor, " b"]) -> Float[Tensor, "b 1 1 c"]:
         """What is added to the scores: minus infinity at columns behind the row's own token."""
-        columns = torch.arange(self.columns, device=self.device)
+        columns = torch.arange(self.slots.columns, device=self.device)
         unseen = columns > lengths[:, None]
         mask = torch.zeros(unseen.shape, dtype=self.model.embedding.dtype, device=self.device)
         return mask.masked_fill_(unseen, float("-inf"))[:, None, None]
-
-    def _places(self, lengths: Int[Tensor, " b"]) -> Int[Tensor, " b*k"]:
-        """Where the next key of each row and head goes, among all columns of a layer."""
-        heads = torch.arange(len(lengths) * self.shape.kv_heads, device=self.device)
-        return heads * self.columns + lengths.repeat_interleave(self.shape.kv_heads)
-
-    def _widen(self, columns: int) -> None:
-        """Room for at least `columns` tokens a row, in steps, so that slots stay contiguous."""
-        short = columns - self.columns
-        if short > 0:
-            more = short + -columns % STEP
-            self.columns += more
-            self.cache = [functional.pad(slots, (0, 0, 0, more)) for slots in self.cache]
-            self.cos, self.sin = self._tables(self.columns)
-
-    def _slots(self, rows: int, columns: int) -> Tensor:
-        size = (2, rows, self.shape.kv_heads, columns, self.shape.head_size)
-        return torch.zeros(size, dtype=self.model.embedding.dtype, device=self.device)
 
     def _tables(self, columns: int) -> tuple[Tensor, Tensor]:
         """Cosines and signed sines of every position, [columns, head size]."""
@@ -191,31 +173,37 @@ class FusedDecoder:
         inner = block.gate_up(rms(x, block.layer.norm_post, self.shape.eps))
         return block.down(gated(inner)).add_(x)
 
-    def _prefill(self, ids: NDArray[np.int64], start: int, cache: list[Tensor]) -> Tensor:
-        """The tokens [rows, width] behind the first `start` columns, which `cache` holds already.
+    def _prefill(
+        self, ids: NDArray[np.int64], before: list[Tensor] | None
+    ) -> tuple[Tensor, list[Tensor]]:
+        """Tokens [rows, width], behind those whose keys and values [2, 1, kv, c, size] are given.
 
-        Padding stands on the right, where nothing sees it. Fills the cache. Returns the states
-        before the last norm, [rows, width, hidden].
+        Padding stands on the right, where nothing sees it. Returns the states before the last norm,
+        [rows, width, hidden], and keys and values of each layer, [2, rows, kv, c + width, size].
         """
+        start = before[0].shape[3] if before else 0
         end = start + ids.shape[1]
         columns = torch.arange(end, device=self.device)
         mask = columns <= columns[start:, None] if start else None
         x = functional.embedding(torch.from_numpy(ids).to(self.device), self.model.embedding)
         cos, sin = self.cos[start:end, None], self.sin[start:end, None]
-        for block, slots in zip(self.blocks, cache, strict=True):
+        found: list[Tensor] = []
+        for number, block in enumerate(self.blocks):
             q, k, v = self._project(block, x, cos, sin)
-            slots[0, :, :, start:end] = k.transpose(1, 2)
-            slots[1, :, :, start:end] = v.transpose(1, 2)
+            both = torch.stack((k.transpose(1, 2), v.transpose(1, 2)))
+            if before:
+                both = torch.cat((before[number].expand(-1, len(ids), -1, -1, -1), both), dim=3)
             seen = functional.scaled_dot_product_attention(
                 q.transpose(1, 2),
-                slots[0, :, :, :end],
-                slots[1, :, :, :end],
+                both[0],
+                both[1],
                 attn_mask=mask,
                 is_causal=mask is None,
                 enable_gqa=self.shape.heads != self.shape.kv_heads,
             )
             x = self._finish(block, x, seen.transpose(1, 2).flatten(2))
-        return x
+            found.append(both)
+        return x, found
 
 
 def _decoding_head(head: Head) -> Head:

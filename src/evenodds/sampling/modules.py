@@ -37,6 +37,8 @@ def _join(first: Tensor, second: Tensor) -> Tensor:
 class ModuleDecoder:
     """The same five calls as `FusedDecoder`, through the model's own forward."""
 
+    patience = 1 / 8  # dropping copies the cache
+
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
         self.device = policy.device
@@ -73,12 +75,16 @@ class ModuleDecoder:
         self.cache, logits = self._forward(tokens[:, None], self.mask, self.cache)
         return logits
 
-    def keep(self, rows: Int[Tensor, " k"]) -> None:
-        if len(rows) == 0:
+    def drop(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Forget these rows. Returns, for each row that is left, which one it was."""
+        left = np.setdiff1d(np.arange(len(self.mask)), rows)
+        if len(left) == 0:
             self.start()
-            return
-        self.cache.batch_select_indices(rows)
-        self.mask = self.mask[rows]
+            return left
+        chosen = torch.from_numpy(left).to(self.device)
+        self.cache.batch_select_indices(chosen)
+        self.mask = self.mask[chosen]
+        return left
 
     def _forward(self, ids: Tensor, mask: Tensor, cache: Any) -> tuple[Any, Tensor]:
         positions = (mask.cumsum(-1) - 1).clamp(min=0)[:, -ids.shape[1] :]

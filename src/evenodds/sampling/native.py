@@ -7,8 +7,8 @@ their place. Each rollout has its own seed, so what shares a batch does not chan
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,20 +20,19 @@ from torch.nn import functional
 
 from evenodds.domain import Limits, Prompt, Rollout, Stop, rollout_seed
 from evenodds.policies import Codec, Policy
-from evenodds.sampling import Progress
+from evenodds.sampling import Finished, Progress
 from evenodds.sampling.fused import FusedDecoder
 from evenodds.sampling.modules import ModuleDecoder
 
-LEAVE_SHARE = 8  # finished rows are dropped once they are 1/8 of all: dropping copies the cache
+PREFILL = 8192  # tokens of prompts that are run at once, padding included
 BLOCK = 256  # softmax mass is summed in blocks of this many tokens; only one block is searched
 
 
-def _search(mass: Float[Tensor, "b k"], point: Float[Tensor, " b"]) -> Int[Tensor, " b"]:
-    """First index whose running sum exceeds `point`; never one past the last that has mass."""
+def _search(mass: Float[Tensor, "b k"], point: Float[Tensor, "b 1"]) -> Int[Tensor, "b 1"]:
+    """First index whose running sum exceeds `point`; never one without mass."""
     running = mass.cumsum(-1)
-    index = (running <= point[:, None]).sum(-1)
-    last = mass.shape[-1] - 1 - (mass.flip(-1) > 0).int().argmax(-1)
-    return torch.minimum(index, last)
+    index = (running <= point).sum(-1, keepdim=True)
+    return torch.minimum(index, (running < running[:, -1:]).sum(-1, keepdim=True))
 
 
 def draw(
@@ -41,25 +40,37 @@ def draw(
 ) -> tuple[Int[Tensor, " b"], Float[Tensor, " b"]]:
     """Tokens and their log-probabilities under softmax(logits / temperature).
 
-    uniforms: one number in [0, 1) a row; it alone decides the draw. Temperature 0 takes the most
-    likely token, whose log-probability under that one-point distribution is 0.
+    uniforms: one number in [0, 1) a row; it alone decides the draw, by inverse CDF. Temperature 0
+    takes the most likely token, whose log-probability under that one-point distribution is 0.
     """
     if temperature == 0:
         return logits.argmax(-1), torch.zeros(len(logits), device=logits.device)
-    logprobs = (logits.float() / temperature).log_softmax(-1)
-    rows, vocabulary = logprobs.shape
-    mass = functional.pad(logprobs.exp(), (0, -vocabulary % BLOCK)).view(rows, -1, BLOCK)
+    mass = (logits - logits.amax(-1, keepdim=True).float()).div_(temperature).exp_()
+    rows, vocabulary = mass.shape
+    uniforms = uniforms[:, None]
+    if vocabulary <= 2 * BLOCK:
+        total = mass.sum(-1, keepdim=True)
+        token = _search(mass, uniforms * total)
+        return token[:, 0], (mass.gather(-1, token) / total).log_()[:, 0]
+    mass = functional.pad(mass, (0, -vocabulary % BLOCK)).view(rows, -1, BLOCK)
     sums = mass.sum(-1)
-    point = uniforms.to(sums.dtype) * sums.sum(-1)
+    total = sums.sum(-1, keepdim=True)
+    point = uniforms * total
     block = _search(sums, point)
-    before = functional.pad(sums.cumsum(-1), (1, 0)).gather(-1, block[:, None])[:, 0]
-    here = mass[torch.arange(rows, device=mass.device), block]
-    token = block * BLOCK + _search(here, point - before)
-    return token, logprobs.gather(-1, token[:, None])[:, 0]
+    before = functional.pad(sums.cumsum(-1), (1, 0)).gather(-1, block)
+    here = mass[torch.arange(rows, device=mass.device), block[:, 0]]
+    inside = _search(here, (point - before).clamp_(min=0))
+    return (block * BLOCK + inside)[:, 0], (here.gather(-1, inside) / total).log_()[:, 0]
 
 
 class Decoder(Protocol):
-    """Rows that grow by a token a step. New rows stand behind the present ones."""
+    """Rows that grow by a token a step. New rows stand behind the present ones.
+
+    takes_more: whether rows can be added to those there are. patience: share of finished rows that
+    are decoded for nothing before they are dropped, where dropping is not free.
+    """
+
+    patience: float
 
     @property
     def takes_more(self) -> bool: ...
@@ -67,7 +78,7 @@ class Decoder(Protocol):
     def start(self) -> None: ...
     def admit(self, prompts: Sequence[NDArray[np.int64]], copies: int) -> Float[Tensor, "p v"]: ...
     def step(self, tokens: Int[Tensor, " b"]) -> Float[Tensor, "b v"]: ...
-    def keep(self, rows: Int[Tensor, " k"]) -> None: ...
+    def drop(self, rows: NDArray[np.int64]) -> NDArray[np.int64]: ...
 
 
 class Pages:
@@ -144,11 +155,55 @@ class Pages:
 
 
 @dataclass
+class _Work:
+    """What one call of `sample` has to do. waiting: prompts that have no rows yet.
+
+    lines: the line of `pages` that each row of the decoder writes on. tokens: the last one of each
+    row. open: answers of each prompt that are not finished.
+    """
+
+    pages: Pages
+    prompts: list[NDArray[np.int64]]
+    copies: int
+    waiting: deque[int]
+    open: NDArray[np.int64]
+    lines: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    tokens: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    alive: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
+
+    def taken(self, rows: int, cells: int) -> list[int]:
+        """The next prompts whose answers fit into so many rows, and into so many tokens in all.
+
+        They are run at once, so their number is bounded by `PREFILL` too. Where nothing is under
+        way, one is taken whatever it needs.
+        """
+        chosen: list[int] = []
+        width = 0
+        while self.waiting:
+            size = self.prompts[self.waiting[0]].size
+            rows -= self.copies
+            cells -= self.copies * (size + self.pages.limits.max_tokens)
+            width = max(width, size)
+            fits = rows >= 0 and cells >= 0 and width * (len(chosen) + 1) <= PREFILL
+            if not fits and (chosen or len(self.lines)):
+                break
+            chosen.append(self.waiting.popleft())
+        return chosen
+
+    def held(self) -> int:
+        """Tokens that the rows under way may come to hold."""
+        sizes = [self.prompts[line // self.copies].size for line in self.lines]
+        return sum(sizes) + len(sizes) * self.pages.limits.max_tokens
+
+
+@dataclass
 class NativeSampler:
-    """Samples from `policy`. `max_rows` bounds the rows that are decoded together."""
+    """Samples from `policy`. What is decoded together is bounded in rows and in tokens that its
+    keys and values are kept of."""
 
     policy: Policy
     max_rows: int = 256
+    max_cells: int = 2**20
     version: int = 0
     progress: Progress | None = None
 
@@ -167,73 +222,92 @@ class NativeSampler:
 
     @torch.inference_mode()
     def sample(
-        self, prompts: Sequence[Prompt], group_size: int, limits: Limits, seed: int
+        self,
+        prompts: Sequence[Prompt],
+        group_size: int,
+        limits: Limits,
+        seed: int,
+        finished: Finished | None = None,
     ) -> list[list[Rollout]]:
         """`group_size` rollouts for each prompt. The same seed and weights draw the same tokens."""
         codec = self.policy.codec
         ids = [codec.encode(prompt) for prompt in prompts]
+        tails = [codec.tail(prompt) for prompt in prompts]
         seeds = [rollout_seed(seed, p, g) for p in range(len(ids)) for g in range(group_size)]
         pages = Pages(seeds, limits, codec, self.policy.model.config.vocab_size)
-        self._fill(pages, ids, group_size)
-        tails = [codec.tail(prompt) for prompt in prompts]
-        return [
-            [
+        groups: dict[int, list[Rollout]] = {}
+
+        def close(p: int) -> None:
+            groups[p] = [
                 pages.rollout(
                     line, ids[p], version=self.version, seed=seeds[line], prompt_tail=tails[p]
                 )
                 for line in range(p * group_size, (p + 1) * group_size)
             ]
-            for p in range(len(ids))
-        ]
+            if finished is not None:
+                finished(p, groups[p])
 
-    def _fill(self, pages: Pages, prompts: list[NDArray[np.int64]], copies: int) -> None:
+        waiting = deque(range(len(ids)))
+        left = np.full(len(ids), group_size)
+        self._fill(_Work(pages, ids, group_size, waiting, left), close)
+        return [groups[p] for p in range(len(ids))]
+
+    def _fill(self, work: _Work, close: Callable[[int], None]) -> None:
         """Decode until every line is finished."""
-        waiting = deque(range(len(prompts)))
         self.decoder.start()
-        lines = np.zeros(0, dtype=np.int64)  # the line that each row of the decoder writes on
-        tokens = np.zeros(0, dtype=np.int64)
-        alive = np.zeros(0, dtype=bool)
-        while waiting or alive.any():
-            lines, tokens, alive = self._leave(lines, tokens, alive, bool(waiting))
-            room = (self.max_rows - len(lines)) // copies
-            if waiting and (len(lines) == 0 or (room > 0 and self.decoder.takes_more)):
-                taken = [waiting.popleft() for _ in range(min(max(room, 1), len(waiting)))]
-                logits = self.decoder.admit([prompts[p] for p in taken], copies)
-                new = np.concatenate([np.arange(p * copies, (p + 1) * copies) for p in taken])
-                drawn, over = self._draw(pages, new, logits.repeat_interleave(copies, dim=0))
-                lines, tokens = np.append(lines, new), np.append(tokens, drawn)
-                alive = np.append(alive, ~over)
+        device = self.policy.device
+        while work.waiting or work.alive.any():
+            self._leave(work)
+            if self._admit(work, close):
                 continue
-            logits = self.decoder.step(torch.from_numpy(tokens).to(self.policy.device))
-            live = np.flatnonzero(alive)
-            chosen = logits if len(live) == len(lines) else logits[torch.from_numpy(live)]
-            tokens[live], over = self._draw(pages, lines[live], chosen)
-            alive[live] = ~over
-            self._tell(pages)
+            logits = self.decoder.step(torch.from_numpy(work.tokens).to(device))
+            live = np.flatnonzero(work.alive)
+            if len(live) < len(work.lines):
+                logits = logits[torch.from_numpy(live).to(device)]
+            work.tokens[live], over = self._draw(work, work.lines[live], logits, close)
+            work.alive[live] = ~over
+            if self.progress is not None:
+                self.progress(work.pages.finished, len(work.pages.stops))
 
-    def _leave(
-        self,
-        lines: NDArray[np.int64],
-        tokens: NDArray[np.int64],
-        alive: NDArray[np.bool_],
-        crowd: bool,
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-        """Drop finished rows, once there are enough of them to be worth the copy."""
-        gone = len(alive) - int(alive.sum())
-        if gone == 0 or (gone * LEAVE_SHARE < len(alive) and not (crowd and gone > 15)):
-            return lines, tokens, alive
-        stay = np.flatnonzero(alive)
-        self.decoder.keep(torch.from_numpy(stay).to(self.policy.device))
-        return lines[stay], tokens[stay], alive[stay]
+    def _admit(self, work: _Work, close: Callable[[int], None]) -> bool:
+        """Give rows to waiting prompts, if there is room. Returns whether there was."""
+        if not work.waiting or (len(work.lines) and not self.decoder.takes_more):
+            return False
+        copies = work.copies
+        taken = work.taken(self.max_rows - len(work.lines), self.max_cells - work.held())
+        if not taken:
+            return False
+        logits = self.decoder.admit([work.prompts[p] for p in taken], copies)
+        new = np.concatenate([np.arange(p * copies, (p + 1) * copies) for p in taken])
+        drawn, over = self._draw(work, new, logits.repeat_interleave(copies, dim=0), close)
+        work.lines, work.tokens = np.append(work.lines, new), np.append(work.tokens, drawn)
+        work.alive = np.append(work.alive, ~over)
+        return True
+
+    def _leave(self, work: _Work) -> None:
+        """Drop finished rows, as soon as there are enough of them to be worth it."""
+        gone = np.flatnonzero(~work.alive)
+        if len(gone) and len(gone) >= self.decoder.patience * len(work.alive):
+            order = self.decoder.drop(gone)
+            work.lines, work.tokens = work.lines[order], work.tokens[order]
+            work.alive = work.alive[order]
 
     def _draw(
-        self, pages: Pages, lines: NDArray[np.int64], logits: Float[Tensor, "b v"]
+        self,
+        work: _Work,
+        lines: NDArray[np.int64],
+        logits: Float[Tensor, "b v"],
+        close: Callable[[int], None],
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """The next token of each line, and which of them are finished now."""
+        pages = work.pages
         uniforms = torch.from_numpy(pages.uniforms[lines, pages.lengths[lines]])
         tokens, logprobs = draw(logits, uniforms.to(logits.device), pages.limits.temperature)
         drawn = tokens.cpu().numpy()
-        return drawn, pages.write(lines, drawn, logprobs.float().cpu().numpy())
-
-    def _tell(self, pages: Pages) -> None:
-        if self.progress is not None:
-            self.progress(pages.finished, len(pages.stops))
+        over = pages.write(lines, drawn, logprobs.float().cpu().numpy())
+        for line in lines[over]:
+            prompt = line // work.copies
+            work.open[prompt] -= 1
+            if not work.open[prompt]:
+                close(int(prompt))
+        return drawn, over

@@ -1,0 +1,85 @@
+"""Room for keys and values: a slot a row, allocated ahead, taken and given back without moving.
+
+The rows in use are always the first ones. A row that leaves is replaced by the last, so that what
+leaves costs the copy of one row and not of all, and what is read is one piece.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional
+
+STEP = 16  # columns in use are rounded up to this, so that shapes repeat
+GROWTH = 1.5  # what is too small grows by this factor at least, so that growing is rarely paid
+
+
+class Slots:
+    """For each layer a tensor [2, rows, kv heads, columns, head size]; 0 for keys, 1 for values.
+
+    It is zero where nothing was written: what is masked must still be a number.
+    """
+
+    def __init__(self, layers: int, heads: int, size: int, like: Tensor) -> None:
+        self.rows, self.columns = 0, 0  # in use
+        self.sizes = np.zeros(0, dtype=np.int64)  # tokens that each row holds
+        self.stores = [like.new_zeros(2, 0, heads, 0, size) for _ in range(layers)]
+
+    def layer(self, number: int) -> Float[Tensor, "2 r k c d"]:
+        """The part in use of one layer: a view."""
+        return self.stores[number][:, : self.rows, :, : self.columns]
+
+    def places(self, lengths: Int[Tensor, " r"]) -> Int[Tensor, " n"]:
+        """Where the token behind each row goes, by row and head: [rows * kv heads] indices into a
+        layer's keys seen as [all, head size]."""
+        _, _, heads, columns, _ = self.stores[0].shape
+        numbers = torch.arange(len(lengths) * heads, device=lengths.device)
+        return numbers * columns + lengths.repeat_interleave(heads)
+
+    def widen(self, columns: int) -> None:
+        """Use at least so many columns."""
+        self.columns = max(self.columns, columns + -columns % STEP)
+        self._allocate(self.rows, self.columns)
+
+    def add(self, sizes: NDArray[np.int64], copies: int, fresh: list[Tensor]) -> None:
+        """New rows behind the present ones: each row of `fresh` (by layer), `copies` times."""
+        count = len(sizes) * copies
+        self._allocate(self.rows + count, self.columns)
+        for store, new in zip(self.stores, fresh, strict=True):
+            place = store[:, self.rows : self.rows + count, :, : new.shape[3]]
+            place.copy_(new.repeat_interleave(copies, dim=1))
+            store[:, self.rows : self.rows + count, :, new.shape[3] :] = 0
+        self.rows += count
+        self.sizes = np.append(self.sizes, sizes.repeat(copies))
+
+    def drop(self, gone: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Forget rows. Returns, for each row that is left, which one it was."""
+        order = np.arange(self.rows)
+        left = self.rows - len(gone)
+        holes = gone[gone < left]
+        movers = np.setdiff1d(order[left:], gone)
+        order[holes] = movers
+        if len(holes):
+            to, source = torch.from_numpy(holes), torch.from_numpy(movers)
+            for store in self.stores:
+                to, source = to.to(store.device), source.to(store.device)
+                store[:, to] = store[:, source]
+        order = order[:left]
+        self.sizes = self.sizes[order]
+        self.rows = left
+        return order
+
+    def _allocate(self, rows: int, columns: int) -> None:
+        """Room for so many rows and columns at least; one layer after the other, to save memory."""
+        have_rows, have_columns = self.stores[0].shape[1], self.stores[0].shape[3]
+        if rows <= have_rows and columns <= have_columns:
+            return
+        more_rows = max(rows, int(GROWTH * have_rows)) - have_rows if rows > have_rows else 0
+        wide = max(columns, int(GROWTH * have_columns)) if columns > have_columns else have_columns
+        wide += -wide % STEP
+        padding = (0, 0, 0, wide - have_columns, 0, 0, 0, more_rows)
+        for number, store in enumerate(self.stores):
+            self.stores[number] = functional.pad(store, padding)
