@@ -13,7 +13,7 @@ from evenodds.errors import UsageError
 from evenodds.judge import InlineJudge
 from evenodds.learner import Update
 from evenodds.objectives import EntropyBonus, Objective, make_objective
-from evenodds.run.records import rollout_rows, step_metrics
+from evenodds.run.records import step_metrics
 from evenodds.sampling.scripted import ScriptedSampler
 from evenodds.step import (
     State,
@@ -24,7 +24,7 @@ from evenodds.step import (
     train_step,
 )
 from evenodds.tasks import make_task
-from tests.tiny import make_group
+from tests.tiny import make_group, rollout_rows
 
 TASK = make_task("multiplication")
 
@@ -187,9 +187,9 @@ def test_each_round_asks_for_what_is_missing_only() -> None:
     inner = tools.sampler
 
     class Counting:
-        def sample(self, prompts, group_size, limits, seed):
+        def sample(self, prompts, group_size, limits, seed, finished=None):
             asked.append(len(prompts))
-            return inner.sample(prompts, group_size, limits, seed)
+            return inner.sample(prompts, group_size, limits, seed, finished)
 
         def load(self, weights, version): ...
 

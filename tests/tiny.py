@@ -114,3 +114,10 @@ def hf_logprobs(model: Any, prompt_ids: np.ndarray, ids: np.ndarray) -> np.ndarr
         logprobs = model(input_ids=row).logits[0].float().log_softmax(-1)
     start = len(prompt_ids) - 1
     return logprobs[start:-1].gather(-1, row[0, start + 1 :, None])[:, 0].numpy()
+
+
+def rollout_rows(step: int, report: Any, verifier: str, prompts: list[str]) -> list[dict[str, Any]]:
+    """The rows of a step as its parquet file will have them."""
+    from evenodds.run.rollouts import rollout_table
+
+    return rollout_table(step, report, verifier, prompts).to_pylist()

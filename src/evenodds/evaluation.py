@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenodds.domain import Group, Limits, Problem, Rollout, Status
-from evenodds.judge import Judge
+from evenodds.judge import Judge, begin
 from evenodds.sampling import Sampler
 from evenodds.statistics import Estimate, clustered_rate, pass_at_k_curve
 from evenodds.tasks import Task
@@ -330,8 +330,9 @@ def answer_all(
 ) -> list[Group]:
     """Judged answers to each problem: sampling without learning."""
     prompts = [problem.prompt for problem in problems]
-    rollouts = sampler.sample(prompts, samples, limits, seed)
-    verdicts = judge.judge(list(problems), rollouts)
+    with begin(judge, problems) as judging:
+        rollouts = sampler.sample(prompts, samples, limits, seed, judging.give)
+        verdicts = judging.verdicts(rollouts)
     return [Group(*row) for row in zip(problems, rollouts, verdicts, strict=True)]
 
 

@@ -11,7 +11,7 @@ from evenodds.batch import advantages, collate
 from evenodds.curricula import Curriculum
 from evenodds.domain import Group, Limits
 from evenodds.errors import UsageError
-from evenodds.judge import Judge
+from evenodds.judge import Judge, begin
 from evenodds.learner import Learner, Update
 from evenodds.objectives import EntropyBonus, Objective, shaped
 from evenodds.reference import Reference
@@ -126,8 +126,11 @@ def answered(state: State, tools: Tools, config: StepConfig) -> tuple[list[Group
         problems = state.curriculum.propose(missing, state.rng(turn))
         prompts = [problem.prompt for problem in problems]
         seed = state.sampling_seed(turn)
-        rollouts = tools.sampler.sample(prompts, config.group_size, config.limits, seed)
-        verdicts = tools.judge.judge(problems, rollouts)
+        with begin(tools.judge, problems) as judging:  # where it can, it judges what is finished
+            rollouts = tools.sampler.sample(
+                prompts, config.group_size, config.limits, seed, judging.give
+            )
+            verdicts = judging.verdicts(rollouts)
         groups += [Group(*row) for row in zip(problems, rollouts, verdicts, strict=True)]
     return groups, config.rounds if refills else 1
 

@@ -48,6 +48,29 @@ def test_the_same_seed_gives_the_same_rollouts_and_another_seed_others(sampler) 
     assert ids(1) != ids(2)
 
 
+def test_each_group_is_handed_over_once_when_it_is_finished(sampler) -> None:
+    seen = {}
+
+    def finished(index, rollouts) -> None:
+        assert index not in seen
+        seen[index] = rollouts
+
+    groups = sampler.sample(PROMPTS, 3, Limits(20), 5, finished)
+    assert sorted(seen) == [0, 1, 2, 3, 4]
+    for index, group in enumerate(groups):
+        assert [r.seed for r in seen[index]] == [r.seed for r in group]
+        assert [r.ids.tolist() for r in seen[index]] == [r.ids.tolist() for r in group]
+
+
+def test_what_the_one_who_is_told_raises_goes_through(sampler) -> None:
+    def finished(index, rollouts) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sampler.sample(PROMPTS, 2, Limits(5), 0, finished)
+    assert len(sampler.sample(PROMPTS, 2, Limits(5), 0)) == 5
+
+
 def test_a_full_budget_is_said(sampler) -> None:
     for group in sampler.sample(PROMPTS, 4, Limits(2), 3):
         for rollout in group:

@@ -19,12 +19,12 @@ from evenodds.learner import LearnerOptions, TorchLearner, Update, ask
 from evenodds.objectives import RECIPES, make_objective, shaped
 from evenodds.policies.policy import Head, token_logprobs
 from evenodds.reference import TorchReference
-from evenodds.run.records import rollout_rows, step_metrics
+from evenodds.run.records import step_metrics
 from evenodds.sampling.native import NativeSampler
 from evenodds.sampling.scripted import ScriptedSampler
 from evenodds.step import State, StepConfig, Tools, train_step
 from tests.golden.test_pitfalls import Listed, padded, sampled, token_gradients
-from tests.tiny import make_group, make_lora, make_policy, make_rollout
+from tests.tiny import make_group, make_lora, make_policy, make_rollout, rollout_rows
 
 
 def gradient_of(objective, groups) -> dict[int, np.ndarray]:
@@ -384,7 +384,7 @@ def test_a_kl_in_the_reward_is_in_no_solve_rate() -> None:
     policy_groups = sampled(learner.policy)
 
     class Sampler:
-        def sample(self, prompts, size, limits, seed):
+        def sample(self, prompts, size, limits, seed, finished=None):
             return [policy_groups[0].rollouts]
 
         def load(self, weights, version): ...

@@ -293,7 +293,7 @@ class Fakes:
         self.drawn += count
         return [type("P", (), {"prompt": "", "key": str(i)}) for i in range(count)]
 
-    def sample(self, prompts, group_size, limits, seed):
+    def sample(self, prompts, group_size, limits, seed, finished=None):
         return [[make_rollout(1)] * group_size for _ in prompts]
 
     def judge(self, problems, rollouts):

@@ -13,11 +13,12 @@ from evenodds.domain import Group, Limits, Status, Verdict
 from evenodds.learner import Update
 from evenodds.objectives import RECIPES, EntropyBonus
 from evenodds.run.folder import RunFolder
-from evenodds.run.records import rollout_rows, step_metrics
-from evenodds.run.writer import SCHEMA, RunWriter
+from evenodds.run.records import step_metrics
+from evenodds.run.rollouts import COLUMNS, SAME, rollout_table
+from evenodds.run.writer import RunWriter
 from evenodds.step import State, StepReport
 from evenodds.tasks import make_task
-from tests.tiny import make_group, make_rollout
+from tests.tiny import make_group, make_rollout, rollout_rows
 
 TASK = make_task("multiplication")
 BROKEN = Verdict(0.0, Status.ERROR, note="down")
@@ -68,16 +69,21 @@ def test_the_ratio_is_that_of_the_first_pass() -> None:
 def test_every_column_is_filled_and_none_is_there_twice(tmp_path) -> None:
     limits = Limits(64, stop_strings=("\n", "\ud800"))
     group = make_group([1, 0], [3, 4], limits=limits)
-    rows = rows_of(group, {0: group.rollouts[0].logprobs})
-    assert set(rows[0]) == set(SCHEMA.names)
-    assert "in_loss" not in SCHEMA.names
+    report = StepReport([group], RECIPES["dr_grpo"], update=Update({}, {0: np.full(3, -0.5)}))
+    table = rollout_table(1, report, "number", ["1*2=\udfff"])
+    assert set(table.schema.names) == {*COLUMNS, *SAME}
     folder = RunFolder(tmp_path)
-    RunWriter(folder).rollouts(1, rows)
+    RunWriter(folder).rollouts(1, table)
     from pyarrow import parquet
 
     read = parquet.read_table(folder.rollouts(1)).to_pylist()
     assert read[0]["stop_strings"] == ["\n", "?"]
     assert read[0]["cut_length"] == len(read[0]["completion"]) == 3
+    assert [row["prompt"] for row in read] == ["1*2=?"] * 2
+    assert read[0]["learner_logprobs"] == [-0.5] * 3 and read[1]["learner_logprobs"] is None
+    assert [row["completion_ids"] for row in read] == [r.ids.tolist() for r in group.rollouts]
+    assert all(row["prompt_ids"] == group.rollouts[0].prompt_ids.tolist() for row in read)
+    assert read[1]["reference_logprobs"] is None and read[1]["step"] == 1
 
 
 def test_an_answer_without_tokens_is_not_kept() -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import shutil
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,34 +30,60 @@ class Progress:
     metrics_length: int
 
 
-def save(
-    parent: Path, state: State, learner: TorchLearner, policy: Policy, progress: Progress, keep: int
-) -> Path:
-    """Commit a checkpoint of this step; older ones are pruned only after it is durable."""
+@dataclass(frozen=True)
+class Draft:
+    """What must be read before the next update, written to a temporary folder beside `target`.
+
+    It is not on the disk yet, and nobody takes it for a checkpoint.
+    """
+
+    folder: Path
+    target: Path
+    record: dict[str, Any]
+
+
+def draft(parent: Path, state: State, learner: TorchLearner, policy: Policy) -> Draft:
+    """The first half of a checkpoint of this step, which the run has to wait for."""
     moments, counts = learner.state()
+    target = parent / f"{PREFIX}{state.step:06d}"
+    folder = durable.temporary(parent)
+    saved = {
+        "curriculum": state.curriculum.to_dict(),
+        "seed": state.seed,
+        "step": state.step,
+        "version": state.version,
+        "tokens": state.tokens,
+        "bonus": state.bonus and state.bonus.to_dict(),
+    }
+    with durable.told(target, sum(value.nbytes for value in moments.values())):
+        try:
+            folder.mkdir()
+            policy.save(folder / "policy")
+            save_file(moments, folder / "optimizer.safetensors")
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+    return Draft(folder, target, {"state": saved, "learner": counts})
+
+
+def commit(draft: Draft, progress: Progress, keep: int) -> Path:
+    """The other half: bring it to the disk and give it its name; only then prune older ones.
+
+    It needs nothing of the run but the draft, so another thread may do it while the run goes on.
+    """
 
     def fill(folder: Path) -> None:
-        policy.save(folder / "policy")
-        save_file(moments, folder / "optimizer.safetensors")
-        record = {
-            "state": {
-                "curriculum": state.curriculum.to_dict(),
-                "seed": state.seed,
-                "step": state.step,
-                "version": state.version,
-                "tokens": state.tokens,
-                "bonus": state.bonus and state.bonus.to_dict(),
-            },
-            "learner": counts,
-            "elapsed": progress.elapsed,
-            "metrics_length": progress.metrics_length,
-        }
+        for path in draft.folder.iterdir():
+            path.rename(folder / path.name)
+        record = draft.record | asdict(progress)
         (folder / "state.json").write_text(json.dumps(record, indent=1))
 
-    target = parent / f"{PREFIX}{state.step:06d}"
-    durable.commit_folder(target, fill)
-    durable.prune(parent, PREFIX, keep)
-    return target
+    try:
+        durable.commit_folder(draft.target, fill)
+    finally:
+        shutil.rmtree(draft.folder, ignore_errors=True)
+    durable.prune(draft.target.parent, PREFIX, keep)
+    return draft.target
 
 
 def load(folder: Path, task: Task, learner: TorchLearner, policy: Policy) -> tuple[State, Progress]:

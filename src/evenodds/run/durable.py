@@ -71,7 +71,7 @@ def _write_new(path: Path, data: bytes) -> None:
         _flush(file.fileno())
 
 
-def _temporary(parent: Path) -> Path:
+def temporary(parent: Path) -> Path:  # `recover` clears what a crash leaves under such a name
     return parent / f".evenodds-tmp-{os.getpid()}-{secrets.token_hex(4)}"
 
 
@@ -99,13 +99,13 @@ def make_folder(path: Path) -> None:
 def write_file(path: Path, data: bytes | str) -> None:
     """Write a whole file: afterwards the new text is on the disk, or the old one is untouched."""
     content = data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
-    temporary = _temporary(path.parent)
+    beside = temporary(path.parent)
     with told(path, len(content)):
         try:
-            _write_new(temporary, content)
-            os.replace(temporary, path)
+            _write_new(beside, content)
+            os.replace(beside, path)
         except BaseException:
-            _remove(temporary)
+            _remove(beside)
             raise
         _flush_folder(path.parent)
 
@@ -276,7 +276,7 @@ def is_ours(folder: Path) -> bool:
 
 def _discard(folder: Path) -> None:
     """Remove a folder; the rename first, so that a crash leaves no half of it under its name."""
-    doomed = _temporary(folder.parent)
+    doomed = temporary(folder.parent)
     os.replace(folder, doomed)
     _remove(doomed)
 
@@ -309,13 +309,13 @@ def _written(folder: Path) -> int:
     return 0
 
 
-def _fill_and_rename(temporary: Path, target: Path, fill: Callable[[Path], None]) -> None:
+def _fill_and_rename(beside: Path, target: Path, fill: Callable[[Path], None]) -> None:
     _restore(target)
-    temporary.mkdir()
-    fill(temporary)
-    _seal(temporary)
+    beside.mkdir()
+    fill(beside)
+    _seal(beside)
     _make_way(target)
-    os.replace(temporary, target)
+    os.replace(beside, target)
     _flush_folder(target.parent)
 
 
@@ -325,12 +325,12 @@ def commit_folder(target: Path, fill: Callable[[Path], None], needed: int = 0) -
     When this returns, the folder is on the disk with its manifest. An older folder of that name
     stays until the new one is in its place. `needed`: the expected size in bytes, for the message.
     """
-    temporary = _temporary(target.parent)
+    beside = temporary(target.parent)
     try:
-        _fill_and_rename(temporary, target, fill)
+        _fill_and_rename(beside, target, fill)
     except BaseException as error:
-        told_why = explain(error, target, max(needed, _written(temporary)))
-        _remove(temporary)
+        told_why = explain(error, target, max(needed, _written(beside)))
+        _remove(beside)
         with suppress(OSError):
             _restore(target)
         if isinstance(error, Exception) and system_reason(error) is not None:

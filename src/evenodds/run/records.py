@@ -1,4 +1,4 @@
-"""What a step writes down: its metrics, and every rollout with why it was paid."""
+"""What a step writes into its line of metrics.jsonl."""
 
 from __future__ import annotations
 
@@ -6,17 +6,10 @@ from collections import Counter, defaultdict
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evenodds import __version__
-from evenodds.batch import advantages
 from evenodds.curricula import Curriculum
-from evenodds.domain import Group, Rollout, Status, Stop
-from evenodds.objectives import Objective
-from evenodds.step import State, StepReport, learner_logprobs
-
-Values = NDArray[np.float32]
-
+from evenodds.domain import Group, Status, Stop
+from evenodds.step import State, StepReport
 
 KINDS = ("mixed", "all_right", "all_wrong", "not_judged")
 
@@ -132,83 +125,3 @@ def step_metrics(before: State, after: State, report: StepReport) -> dict[str, A
     if report.skipped:
         metrics["skipped"] = report.skipped
     return {name: value for name, value in metrics.items() if value is not None}
-
-
-def _why(group: Group, place: int, objective: Objective, signal: bool) -> str:
-    """Why a rollout is not in the loss; empty where it is. signal: its group has advantages."""
-    if not group.judged[place]:
-        return "could not be judged"
-    if not group.rollouts[place].ids.size:
-        return "it has no tokens"
-    if not signal:
-        return "its group agreed"
-    if objective.mask_truncated and group.rollouts[place].is_truncated:
-        return "cut by the budget"
-    return ""
-
-
-def _listed(values: NDArray[Any] | None) -> list[float] | None:
-    return None if values is None else values.tolist()
-
-
-def _first_pass(learned: Values | None, rollout: Rollout) -> dict[str, list[float] | None]:
-    """The learner's log-probabilities before the update, and their ratio to the sampler's."""
-    if learned is None:
-        return {"learner_logprobs": None, "ratio": None}
-    ratio = np.exp(learned - rollout.logprobs)
-    return {"learner_logprobs": learned.tolist(), "ratio": ratio.tolist()}
-
-
-def rollout_rows(
-    step: int, report: StepReport, verifier: str, prompts: list[str]
-) -> list[dict[str, Any]]:
-    """One row a rollout: enough to recompute the loss, and to say why it was paid.
-
-    prompts: the text that each group's prompt was rendered to.
-    """
-    learned = learner_logprobs(report)
-    objective = report.objective
-    rows: list[dict[str, Any]] = []
-    credits = advantages(report.groups, objective)
-    for g, (group, credit) in enumerate(zip(report.groups, credits, strict=True)):
-        signal = bool(credit.any()) or objective.zero_signal == "keep"
-        for a, (rollout, verdict) in enumerate(zip(group.rollouts, group.verdicts, strict=True)):
-            why = _why(group, a, objective, signal)
-            if not why and (g, a) not in learned:
-                why = "its step had nothing to learn from"
-            rows.append(
-                {
-                    "step": step,
-                    "problem_key": group.problem.key,
-                    "level": group.problem.level,
-                    "gold": group.problem.answer,
-                    "group": g,
-                    "answer": a,
-                    "group_size": len(group.rollouts),
-                    "prompt": prompts[g],
-                    "prompt_ids": rollout.prompt_ids.tolist(),
-                    "completion": rollout.text,
-                    "completion_ids": rollout.ids.tolist(),
-                    "logprobs": rollout.logprobs.tolist(),
-                    "reference_logprobs": _listed(rollout.reference_logprobs),
-                    **_first_pass(learned.get((g, a)), rollout),
-                    "policy_version": rollout.version,
-                    "temperature": rollout.limits.temperature,
-                    "max_tokens": rollout.limits.max_tokens,
-                    "stop_strings": list(rollout.limits.stop_strings),
-                    "seed": rollout.seed,
-                    "stop": str(rollout.stop),
-                    "cut_length": len(rollout.text),
-                    "reward": verdict.score,
-                    "parts": [{"name": k, "value": v} for k, v in verdict.parts.items()],
-                    "status": str(verdict.status),
-                    "extracted": verdict.extracted,
-                    "note": verdict.note,
-                    "verifier": verifier,
-                    "verifier_version": __version__,
-                    "advantage": float(credit[a]),
-                    "kept": not why,
-                    "why": why,
-                }
-            )
-    return rows

@@ -20,6 +20,7 @@ from evenodds.policies import Policy
 from evenodds.reference import TorchReference
 from evenodds.report.terminal import Sample, View
 from evenodds.run import checkpoint, durable
+from evenodds.run.background import Background, Job
 from evenodds.run.build import (
     Plan,
     bonus_of,
@@ -30,7 +31,8 @@ from evenodds.run.build import (
 )
 from evenodds.run.folder import RunFolder
 from evenodds.run.memory import MemoryPlan
-from evenodds.run.records import rollout_rows, step_metrics
+from evenodds.run.records import step_metrics
+from evenodds.run.rollouts import rollout_table
 from evenodds.run.stopping import Clock, Interrupted, Interrupts
 from evenodds.run.timing import Stopwatch, timed
 from evenodds.run.writer import RunWriter
@@ -57,6 +59,7 @@ class Session:
     clock: Clock
     interrupts: Interrupts
     watch: Stopwatch = field(default_factory=Stopwatch)
+    background: Background = field(default_factory=Background)
     evaluation_seconds: float = 0.0
     slowest: float = 0.0
     idle: int = 0
@@ -170,8 +173,10 @@ class Session:
         return state
 
     def _keep(self, state: State, saved: int) -> None:
+        """Save what is not saved, and wait until all that was handed over is on the disk."""
         if state.step != saved:
             self.save(state)
+        self.background.settle()
 
     def step(self, before: State) -> State:
         """One training step with its records."""
@@ -196,10 +201,8 @@ class Session:
 
     def record(self, before: State, state: State, report: StepReport, started: float) -> None:
         """Write the step's metrics and rollouts, and show it."""
-        prompts = [self.policy.codec.render(group.problem.prompt) for group in report.groups]
-        with self.watch.measure("write"):
-            rows = rollout_rows(state.step, report, self.plan.task.verifier_name, prompts)
-            self.writer.rollouts(state.step, rows)
+        with self.watch.measure("write"):  # which waits only where the disk lags behind
+            self.background.do(self._rollouts(state.step, report))
         metrics = step_metrics(before, state, report)
         seconds = self.clock.elapsed - started
         clock = {
@@ -209,21 +212,39 @@ class Session:
             "time/tokens_per_second": (state.tokens - before.tokens) / max(seconds, 1e-9),
             "time/memory_mb": peak_memory_mb(),
         }
-        self.writer.metrics.append({**metrics, **clock})
+        line = {**metrics, **clock}
+        self.background.do(lambda: self.writer.metrics.append(line))
         run = self.plan.config.run
         self.view.step(
             state.step,
             run.steps,
             self.clock.elapsed,
             run.max_time,
-            {**metrics, **clock},
+            line,
             sample_of(report, state.step),
         )
 
+    def _rollouts(self, step: int, report: StepReport) -> Job:
+        name = self.plan.task.verifier_name
+        prompts = [self.policy.codec.render(group.problem.prompt) for group in report.groups]
+        return lambda: self.writer.rollouts(step, rollout_table(step, report, name, prompts))
+
     def save(self, state: State) -> None:
-        progress = checkpoint.Progress(self.clock.elapsed, self.writer.metrics.sync())
-        keep = self.plan.config.run.keep
-        checkpoint.save(self.folder.checkpoints, state, self.learner, self.policy, progress, keep)
+        """A checkpoint: the run waits until weights and moments are written down, and goes on."""
+        self.background.check()
+        parent, keep = self.folder.checkpoints, self.plan.config.run.keep
+        draft = checkpoint.draft(parent, state, self.learner, self.policy)
+        elapsed = self.clock.elapsed
+
+        def commit() -> None:  # behind the lines of all steps before it
+            progress = checkpoint.Progress(elapsed, self.writer.metrics.sync())
+            checkpoint.commit(draft, progress, keep)
+
+        self.background.do(commit)
+
+    def close(self) -> None:
+        """End the thread that writes."""
+        self.background.close()
 
     def save_model(self) -> None:
         """The trained policy as an ordinary folder, replacing an earlier one of this run."""

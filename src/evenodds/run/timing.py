@@ -7,15 +7,16 @@ from collections import defaultdict
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from evenodds.batch import Batch
 from evenodds.domain import Group, Limits, Problem, Prompt, Rollout, Verdict
-from evenodds.judge import Judge
+from evenodds.judge import Judge, Judging, begin
 from evenodds.learner import Learner, Update
 from evenodds.objectives import Objective
 from evenodds.reference import Reference
-from evenodds.sampling import Sampler
+from evenodds.sampling import Finished, Sampler
 from evenodds.step import Tools
 
 
@@ -46,10 +47,15 @@ class _TimedSampler:
     watch: Stopwatch
 
     def sample(
-        self, prompts: Sequence[Prompt], group_size: int, limits: Limits, seed: int
+        self,
+        prompts: Sequence[Prompt],
+        group_size: int,
+        limits: Limits,
+        seed: int,
+        finished: Finished | None = None,
     ) -> list[list[Rollout]]:
         with self.watch.measure("sample"):
-            return self.inner.sample(prompts, group_size, limits, seed)
+            return self.inner.sample(prompts, group_size, limits, seed, finished)
 
     def load(self, weights: Any, version: int) -> None:
         with self.watch.measure("load"):
@@ -57,9 +63,39 @@ class _TimedSampler:
 
 
 @dataclass
+class _TimedJudging:
+    """What is measured is the waiting: what was judged while answers were sampled cost nothing."""
+
+    inner: Judging
+    watch: Stopwatch
+
+    def give(self, index: int, rollouts: Sequence[Rollout]) -> None:
+        self.inner.give(index, rollouts)
+
+    def verdicts(self, rollouts: Sequence[Sequence[Rollout]]) -> list[list[Verdict]]:
+        with self.watch.measure("judge"):
+            return self.inner.verdicts(rollouts)
+
+    def __enter__(self) -> Self:
+        self.inner.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.inner.__exit__(kind, error, trace)
+
+
+@dataclass
 class _TimedJudge:
     inner: Judge
     watch: Stopwatch
+
+    def begin(self, problems: Sequence[Problem]) -> Judging:
+        return _TimedJudging(begin(self.inner, problems), self.watch)
 
     def judge(
         self, problems: Sequence[Problem], rollouts: Sequence[Sequence[Rollout]]

@@ -159,6 +159,7 @@ def _train(
         try:
             return _run(session, argv)
         finally:
+            session.close()
             shown.close()
 
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
-
-import pyarrow as pa
-from pyarrow import parquet
+from typing import Any
 
 from evenodds.bench import Report
 from evenodds.objectives import Objective
@@ -25,52 +21,8 @@ from evenodds.run.passports import (
     objective_passport,
     require_same_code,
 )
+from evenodds.run.rollouts import Table, as_parquet
 from evenodds.tasks import Task
-
-_FLOATS = pa.list_(pa.float32())
-SCHEMA = pa.schema(
-    [
-        ("step", pa.int32()),
-        ("problem_key", pa.string()),
-        ("level", pa.int32()),
-        ("gold", pa.string()),
-        ("group", pa.int32()),
-        ("answer", pa.int32()),
-        ("group_size", pa.int32()),
-        ("prompt", pa.string()),
-        ("prompt_ids", pa.list_(pa.int32())),
-        ("completion", pa.string()),
-        ("completion_ids", pa.list_(pa.int32())),
-        ("logprobs", _FLOATS),
-        ("reference_logprobs", _FLOATS),
-        ("learner_logprobs", _FLOATS),
-        ("ratio", _FLOATS),
-        ("policy_version", pa.int32()),
-        ("temperature", pa.float32()),
-        ("max_tokens", pa.int32()),
-        ("stop_strings", pa.list_(pa.string())),
-        ("seed", pa.int64()),
-        ("stop", pa.string()),
-        ("cut_length", pa.int32()),
-        ("reward", pa.float64()),
-        ("parts", pa.list_(pa.struct([("name", pa.string()), ("value", pa.float64())]))),
-        ("status", pa.string()),
-        ("extracted", pa.string()),
-        ("note", pa.string()),
-        ("verifier", pa.string()),
-        ("verifier_version", pa.string()),
-        ("advantage", pa.float64()),
-        ("kept", pa.bool_()),
-        ("why", pa.string()),
-    ]
-)
-
-
-def _clean(value: Any) -> Any:
-    """Text that UTF-8 can hold: a lone surrogate becomes a question mark."""
-    if isinstance(value, list) and value and isinstance(value[0], str):
-        return [_clean(item) for item in cast(list[str], value)]
-    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
 @dataclass(frozen=True)
@@ -127,13 +79,10 @@ class RunWriter:
     def metrics(self) -> AppendLog:
         return AppendLog(self.folder.metrics)
 
-    def rollouts(self, step: int, rows: Sequence[Mapping[str, Any]]) -> None:
+    def rollouts(self, step: int, table: Table) -> None:
         """One parquet file a step."""
-        clean = [{key: _clean(value) for key, value in row.items()} for row in rows]
         make_folder(self.folder.rollouts(step).parent)
-        buffer = io.BytesIO()
-        parquet.write_table(pa.Table.from_pylist(clean, schema=SCHEMA), buffer, compression="zstd")
-        write_file(self.folder.rollouts(step), buffer.getvalue())
+        write_file(self.folder.rollouts(step), as_parquet(table))
 
     def drop_rollouts_after(self, step: int) -> None:
         """Remove the files of steps that a resumed run takes again."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from evenodds.domain import Limits, Prompt, Rollout, Stop, rollout_seed
+from evenodds.sampling import Finished
 
 Script = Callable[[Prompt, np.random.Generator], str]
 
@@ -22,12 +23,20 @@ class ScriptedSampler:
     loaded: list[int] = field(default_factory=list)
 
     def sample(
-        self, prompts: Sequence[Prompt], group_size: int, limits: Limits, seed: int
+        self,
+        prompts: Sequence[Prompt],
+        group_size: int,
+        limits: Limits,
+        seed: int,
+        finished: Finished | None = None,
     ) -> list[list[Rollout]]:
-        return [
-            [self._one(prompt, limits, rollout_seed(seed, p, g)) for g in range(group_size)]
-            for p, prompt in enumerate(prompts)
-        ]
+        groups: list[list[Rollout]] = []
+        for p, prompt in enumerate(prompts):
+            seeds = [rollout_seed(seed, p, g) for g in range(group_size)]
+            groups.append([self._one(prompt, limits, seed) for seed in seeds])
+            if finished is not None:
+                finished(p, groups[p])
+        return groups
 
     def load(self, weights: Any, version: int) -> None:
         self.version = version

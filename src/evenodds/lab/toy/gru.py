@@ -22,6 +22,7 @@ from evenodds.domain import Limits, Prompt, Rollout, rollout_seed
 from evenodds.errors import UsageError
 from evenodds.lab.toy.grammar import TOKENS, Letters, make_grammar
 from evenodds.policies import Codec
+from evenodds.sampling import Finished
 from evenodds.sampling.native import Pages, draw
 
 
@@ -153,11 +154,16 @@ class GruSampler:
 
     @torch.inference_mode()
     def sample(
-        self, prompts: Sequence[Prompt], group_size: int, limits: Limits, seed: int
+        self,
+        prompts: Sequence[Prompt],
+        group_size: int,
+        limits: Limits,
+        seed: int,
+        finished: Finished | None = None,
     ) -> list[list[Rollout]]:
         """`group_size` rollouts for each prompt. The same seed and weights draw the same tokens.
 
-        Raises `UsageError` for a prompt without `=`, behind which answers begin.
+        All groups are finished together, so `finished` is called at the end. Raises `UsageError` for a prompt without `=`, behind which answers begin.
         """
         codec = self.policy.codec
         ids = [_checked(codec.encode(prompt), prompt) for prompt in prompts]
@@ -167,13 +173,17 @@ class GruSampler:
         pages = Pages(seeds, limits, codec, len(TOKENS))
         self._fill(pages, ids, group_size)
         known = [{"version": self.version, "prompt_tail": codec.tail(p)} for p in prompts]
-        return [
+        groups = [
             [
                 pages.rollout(line, ids[p], seed=seeds[line], **known[p])
                 for line in range(p * group_size, (p + 1) * group_size)
             ]
             for p in range(len(ids))
         ]
+        for index, group in enumerate(groups):
+            if finished is not None:
+                finished(index, group)
+        return groups
 
     def _fill(self, pages: Pages, prompts: list[NDArray[np.int64]], copies: int) -> None:
         model = self.policy.model
