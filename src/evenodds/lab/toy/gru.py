@@ -163,7 +163,8 @@ class GruSampler:
     ) -> list[list[Rollout]]:
         """`group_size` rollouts for each prompt. The same seed and weights draw the same tokens.
 
-        All groups are finished together, so `finished` is called at the end. Raises `UsageError` for a prompt without `=`, behind which answers begin.
+        All groups are finished together, so `finished` is called at the end. Raises `UsageError`
+        for a prompt without `=`, behind which answers begin.
         """
         codec = self.policy.codec
         ids = [_checked(codec.encode(prompt), prompt) for prompt in prompts]
