@@ -35,7 +35,7 @@ SMALL_STEPS = {  # a run of many cheap steps whose policy and problems stay what
     "sampling.group_size": 4,
     "sampling.max_tokens": 32,
     "curriculum.kind": "fixed",
-    "curriculum.levels": "[1]",
+    "curriculum.levels": "1",
     "learner.learning_rate": 1e-9,
     "evaluation.problems": 4,
     "evaluation.samples": 1,
