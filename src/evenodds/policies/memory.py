@@ -48,12 +48,14 @@ class Sizes:
 class Precision:
     """element: bytes of one weight and of one activation. rank: LoRA's, 0 where all weights learn.
 
-    reference: whether a frozen copy of what learns is kept for a KL.
+    reference: whether a frozen copy of what learns is kept for a KL. packed: whether the sampler
+    keeps the weights in the processor's own layout too.
     """
 
     element: int
     rank: int = 0
     reference: bool = False
+    packed: bool = False
 
 
 def sizes_of(model: Any, lean: bool) -> Sizes:
@@ -101,6 +103,12 @@ def trainable(sizes: Sizes, precision: Precision) -> tuple[int, int]:
 def weights_bytes(sizes: Sizes, precision: Precision) -> int:
     """The base model. Fused projections are views of the same storage and cost nothing."""
     return sizes.parameters * precision.element
+
+
+def packed_bytes(sizes: Sizes, precision: Precision) -> int:
+    """The sampler's second copy of the base on a CPU that computes bfloat16: of all weights, where
+    the embedding serves as the output head too."""
+    return precision.packed * weights_bytes(sizes, precision)
 
 
 def adapter_bytes(sizes: Sizes, precision: Precision) -> int:

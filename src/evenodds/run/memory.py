@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from evenodds.tasks import Task
 
 SPARE = 0.1  # of the memory is left alone: fragments, and what no formula knows
-FIXED = {"cpu": 450 * 10**6, "cuda": 600 * 10**6}  # Python with its libraries; a CUDA context
+FIXED = {"cpu": 500 * 10**6, "cuda": 600 * 10**6}  # Python with its libraries; a CUDA context
 SMALLEST = 256  # tokens of a pass; checkpointing comes before less
 PROMPTS = 200  # of a task, whose longest stands for all
 
@@ -66,10 +66,14 @@ class MemoryPlan:
     gradient_checkpointing: bool
 
     @property
+    def resident(self) -> int:
+        """Bytes of tensors that are held as long as the run goes on."""
+        return _resident(self.sizes, self.precision)
+
+    @property
     def always(self) -> int:
-        """Bytes that are held as long as the run goes on."""
-        fixed = FIXED.get(self.work.device, FIXED["cpu"])
-        return fixed + _resident(self.sizes, self.precision)
+        """The same with the allowance for libraries."""
+        return FIXED.get(self.work.device, FIXED["cpu"]) + self.resident
 
     @property
     def sampling(self) -> int:
@@ -94,6 +98,7 @@ class MemoryPlan:
 def _resident(sizes: Sizes, precision: Precision) -> int:
     return (
         sizes_in.weights_bytes(sizes, precision)
+        + sizes_in.packed_bytes(sizes, precision)
         + sizes_in.adapter_bytes(sizes, precision)
         + sizes_in.optimizer_bytes(sizes, precision)
     )
@@ -197,7 +202,9 @@ def plan_for(
     if rank is None:
         learns = sum(parameter.numel() for parameter in policy.trainable().values())
         rank = -(-learns // max(1, sizes.adapted)) if policy.is_adapter else 0
-    precision = Precision(policy.model.dtype.itemsize, rank, reference)
+    element = policy.model.dtype.itemsize
+    packed = policy.device.type == "cpu" and rank > 0 and element == 2 and sizes.lean
+    precision = Precision(element, rank, reference, packed)
     work = work_of(config, policy.device.type, longest_prompt(task, policy.codec))
     return choose(sizes, precision, work, _memory(config, policy.device))
 

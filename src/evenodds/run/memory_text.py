@@ -31,6 +31,9 @@ def _always(plan: MemoryPlan) -> Iterator[Line]:
     weights = sizes_in.weights_bytes(sizes, precision)
     yield "libraries", fixed, "an allowance"
     yield "weights", weights, f"{sizes.parameters / 1e6:,.1f} M parameters in {kind}"
+    if precision.packed:
+        packed = sizes_in.packed_bytes(sizes, precision)
+        yield "  packed for sampling", packed, "the same in the processor's own layout"
     count, _ = sizes_in.trainable(sizes, precision)
     learns = f"{count / 1e6:,.1f} M parameters"
     if precision.rank:
