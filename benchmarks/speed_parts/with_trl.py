@@ -38,7 +38,7 @@ SETTINGS = {
     "fp32": Setting(autocast=False, checkpointing=False),
     "bf16": Setting(torch.bfloat16, autocast=False, checkpointing=False),
 }
-# The fastest of those tried. Tiny: casting to bfloat16 costs more than its products save, and fewer,
+# The fastest of those tried. Tiny: casts to bfloat16 cost more than its products save, and fewer,
 # larger micro-batches mean fewer operations. SmolLM2: bfloat16 weights learn in 0.76 of the time of
 # autocast with checkpointing (without it 0.96, float32 1.2); micro-batches of 64 change nothing but
 # the memory.
