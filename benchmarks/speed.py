@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -119,6 +120,7 @@ def main() -> int:
     parser.add_argument("--trl-python", default=sys.executable, help="an interpreter that has TRL")
     parser.add_argument("--json", type=Path, help="write all that was measured there too")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # or the contenders would work on
     found = {
         name: report(WORKS[name], options.profile, options.contenders, options)
         for name in options.works
