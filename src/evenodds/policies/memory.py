@@ -14,6 +14,7 @@ from typing import Any
 
 FLOAT = 4  # bytes of a float32
 INNER_COPIES = 4  # gate, its activation, up, and their product
+CHUNK_VALUES = 32 * 2**20  # logits that a head which learns holds at once
 HEAD_COPIES = 6  # of a chunk of logits: logits, log-probabilities, masses, and their gradients
 DRAW_COPIES = 4  # of the logits of all rows: logits, scaled, log-probabilities, masses
 PROJECTIONS = 7  # of a layer: q, k, v, out, gate, up, down
@@ -182,7 +183,7 @@ def activation_bytes(sizes: Sizes, precision: Precision, tokens: int, again: boo
     return tokens * (kept + under_way + ends) + MASK_BYTES * tokens * tokens
 
 
-def head_bytes(sizes: Sizes, tokens: int, chunk_values: int) -> int:
+def head_bytes(sizes: Sizes, tokens: int) -> int:
     """Logits of one chunk and what is made of them; it does not grow with the tokens beyond."""
-    values = min(tokens * sizes.vocabulary, max(chunk_values, sizes.vocabulary))
+    values = min(tokens * sizes.vocabulary, max(CHUNK_VALUES, sizes.vocabulary))
     return HEAD_COPIES * FLOAT * values

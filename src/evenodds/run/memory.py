@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from evenodds.machine import usable_memory
 from evenodds.policies import memory as sizes_in
 from evenodds.policies.memory import Precision, Sizes
-from evenodds.policies.policy import CHUNK_VALUES
 from evenodds.run.build import FASTEST, policy_options
 
 if TYPE_CHECKING:
@@ -114,7 +113,7 @@ def _row_bytes(sizes: Sizes, precision: Precision, work: Work) -> int:
 
 def _pass_bytes(sizes: Sizes, precision: Precision, tokens: int, again: bool) -> int:
     below = sizes_in.activation_bytes(sizes, precision, tokens, again)
-    return below + sizes_in.head_bytes(sizes, tokens, CHUNK_VALUES)
+    return below + sizes_in.head_bytes(sizes, tokens)
 
 
 def choose(sizes: Sizes, precision: Precision, work: Work, memory: int) -> MemoryPlan:
