@@ -22,7 +22,7 @@ from evenodds.policies.load import load_policy
 from evenodds.run.build import learner_options, objective_of, policy_options
 from evenodds.run.config import Config, make_config
 from evenodds.run.folder import RunFolder
-from evenodds.run.records import rollout_rows
+from evenodds.run.rollouts import rollout_table
 from evenodds.run.timing import Stopwatch, timed
 from evenodds.run.writer import RunWriter
 from evenodds.sampling.native import NativeSampler, Pages
@@ -110,8 +110,8 @@ class Ours:
         started = time.perf_counter()
         self.state, report = train_step(state, self.tools, self.config)
         with self.watch.measure("write"):
-            rows = rollout_rows(self.state.step, report, "coin", put)
-            self.writer.rollouts(self.state.step, rows)
+            table = rollout_table(self.state.step, report, "coin", put)
+            self.writer.rollouts(self.state.step, table)
         seconds = time.perf_counter() - started
         rollouts = [rollout for group in report.groups for rollout in group.rollouts]
         return {
