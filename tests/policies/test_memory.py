@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
+from evenodds.batch import collate, lay_out
+from evenodds.domain import Group, Problem, Status, Verdict
+from evenodds.objectives import make_objective
 from evenodds.policies import Policy
 from evenodds.policies.memory import (
+    Pass,
     Precision,
     adapter_bytes,
     kv_budget,
@@ -20,7 +25,7 @@ from evenodds.policies.memory import (
     trainable,
     weights_bytes,
 )
-from tests.tiny import make_lora, make_policy
+from tests.tiny import make_lora, make_policy, make_rollout
 
 WIDE = {
     "hidden_size": 64,
@@ -100,22 +105,31 @@ def saved_bytes(policy: Policy, forward: Callable[[], Any]) -> int:
     return sum(size for at, size in storages.items() if at not in own)
 
 
-def kept_a_token(policy: Policy, lean: bool) -> float:
-    """Bytes that a forward pass keeps of one token, by our own path or by the model's modules."""
+PROMPT, ANSWER = 24, 40
+
+
+def modules_keep(policy: Policy) -> float:
+    """Bytes that a pass through the model's own modules keeps of one token."""
     ids = torch.randint(2, 17, (ROWS, COLUMNS))
-    places = torch.arange(COLUMNS).expand(ROWS, -1)
-    if not lean:
-        backbone: Any = policy.backbone
-        return saved_bytes(
-            policy, lambda: backbone(input_ids=ids, position_ids=places, use_cache=False)
-        ) / (ROWS * COLUMNS)
-    at = (torch.arange(ROWS), torch.full((ROWS,), COLUMNS - 1))
-    return saved_bytes(policy, lambda: policy.logprobs(ids, places, None, at, ids[:, 0], 1.0)) / (
-        ROWS * COLUMNS
-    )
+    backbone: Any = policy.backbone
+    return saved_bytes(policy, lambda: backbone(input_ids=ids, use_cache=False)) / ids.numel()
 
 
-@pytest.mark.parametrize("lean", [False], ids=["modules"])
+def ours_keeps(policy: Policy) -> float:
+    """Bytes that our own pass keeps of one token: answers of one length to prompts of one."""
+    rollouts = [
+        make_rollout(ANSWER, seed, prompt_ids=np.arange(PROMPT) % 15 + 2) for seed in range(4)
+    ]
+    verdicts = [Verdict(float(i % 2), Status.RIGHT) for i in range(4)]
+    groups = [Group(Problem(key, "", "", "t"), rollouts, verdicts) for key in "ab"]
+    batch = collate(groups, make_objective(mask_truncated=False))
+    device = policy.device
+    (micro,) = lay_out(batch, 10_000, pad_id=0, device=device, can_share=policy.can_share)
+    tokens = 2 * (PROMPT + 4 * ANSWER)
+    return saved_bytes(policy, lambda: policy.logprobs(micro.cells, micro.targets, 1.0)) / tokens
+
+
+@pytest.mark.parametrize("lean", [True, False], ids=["ours", "modules"])
 @pytest.mark.parametrize("rank", [0, 4], ids=["all", "lora"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["float32", "bfloat16"])
 @pytest.mark.parametrize("family", ["qwen3", "llama", "qwen2"])
@@ -123,11 +137,14 @@ def test_what_a_layer_keeps_is_bounded_and_not_far_above(family, dtype, rank, le
     def each(layers: int) -> float:
         policy = make_policy(family, **{**WIDE, "num_hidden_layers": layers})
         policy.model.to(dtype)
-        return kept_a_token(make_lora(policy, rank) if rank else policy, lean)
+        policy = make_lora(policy, rank) if rank else policy
+        return ours_keeps(policy) if lean else modules_keep(policy)
 
     real = (each(4) - each(2)) / 2
     found = layer_bytes(
-        sizes_of(make_policy(family, **WIDE).model, lean), Precision(dtype.itemsize, rank)
+        sizes_of(make_policy(family, **WIDE).model, lean),
+        Precision(dtype.itemsize, rank),
+        Pass(1, PROMPT, ANSWER, cpu=True),
     )
     print(f"\n{family} {dtype} rank {rank} lean {lean}: kept {real:.0f}, planned {found}")
     assert real <= found <= 1.5 * real

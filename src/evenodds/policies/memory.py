@@ -13,13 +13,15 @@ from dataclasses import dataclass
 from typing import Any
 
 FLOAT = 4  # bytes of a float32
-INNER_COPIES = 4  # gate, its activation, up, and their product
 CHUNK_VALUES = 32 * 2**20  # logits that a head which learns holds at once
 HEAD_COPIES = 6  # of a chunk of logits: logits, log-probabilities, masses, and their gradients
 DRAW_COPIES = 4  # of the logits of all rows: logits, scaled, log-probabilities, masses
 PROJECTIONS = 7  # of a layer: q, k, v, out, gate, up, down
 SINGLES = 4  # numbers a head: scales of the norms, the sum of the weights of attention
-MASK_BYTES = 3  # of a pair of cells: a truth value, and what a GPU kernel adds to the score
+FEW_KEYS = 192  # up to so many keys a CPU keeps the weights of attention, one a head and key
+PADDED = 4 / 3  # places of attention for each token, where answers differ in length
+HEAD_ROWS = 256  # tokens of a product with a head that does not learn
+FROZEN_COPIES = 3  # of these logits in float32: centred, masses, and what is made of them
 
 
 @dataclass(frozen=True)
@@ -147,43 +149,97 @@ def prefill_bytes(sizes: Sizes, precision: Precision, tokens: int) -> int:
     return tokens * width * (precision.element + FLOAT) // 2
 
 
-def layer_bytes(sizes: Sizes, precision: Precision) -> int:
-    """What autograd keeps of one token in one layer, summed over its saved tensors.
+@dataclass(frozen=True)
+class Pass:
+    """A micro-batch. tokens: of prompts and answers. prompt, answer: tokens of one; each answer
+    keeps a copy of its prompt's keys and values. cpu: where it is computed."""
+
+    tokens: int
+    prompt: int = 0
+    answer: int = 1
+    cpu: bool = False
+
+    @property
+    def copied(self) -> float:
+        """Tokens of prompts that are kept once more, for each token."""
+        return self.prompt / self.answer
+
+    @property
+    def scored(self) -> int:
+        """Keys of each query whose weights are kept."""
+        return min(self.prompt + self.answer, FEW_KEYS) if self.cpu else 0
+
+
+def layer_bytes(sizes: Sizes, precision: Precision, one: Pass) -> int:
+    """What autograd keeps of one token in one layer, summed over its saved tensors."""
+    if not sizes.lean:
+        return _modules_layer(sizes, precision)
+    return _lean_layer(sizes, precision, one)
+
+
+def _lean_layer(sizes: Sizes, precision: Precision, one: Pass) -> int:
+    """Of our own forward, all in the precision of the weights.
+
+    What the two norms read and what they give; queries, keys and values before their norms, where
+    there are any; in the padded places of attention all of them rotated, queries scaled, keys and
+    values joined with those of the prompt, the output, and on a CPU the weights of few keys; the
+    output in line; gate and up side by side, and their product; LoRA's low ranks.
+    """
+    three = sizes.queries + 2 * sizes.keys
+    attention = three + 2 * sizes.queries + 2 * sizes.keys * (1 + one.copied)
+    attention += sizes.heads * one.scored
+    values = 4 * sizes.hidden + sizes.normed_heads * three + PADDED * attention
+    values += sizes.queries + 3 * sizes.inner + PROJECTIONS * precision.rank
+    return int(precision.element * values) + FLOAT * SINGLES * sizes.heads
+
+
+def _modules_layer(sizes: Sizes, precision: Precision) -> int:
+    """Of Hugging Face's modules.
 
     In the precision of the weights: the two normalised inputs of the projections; queries, keys,
-    values and the output of attention; gate, its activation, up and their product. In float32: what
-    the norms read. Where all weights learn, the norms keep their outputs too. Hugging Face modules
-    with an adapter keep a float32 copy of the input of each adapted layer, and repeat keys and
-    values where heads are grouped and there is a mask.
+    values and the output of attention, keys and values repeated where heads are grouped; gate, its
+    activation, up and their product. In float32: what the norms read. Where all weights learn, the
+    norms keep their outputs too. With an adapter in float32 over weights of another precision, a
+    float32 copy of the input of each adapted layer.
     """
     normed = 2 * sizes.hidden + sizes.normed_heads * (sizes.queries + sizes.keys)
-    kept = 2 * sizes.hidden + 2 * sizes.queries + 2 * sizes.keys + INNER_COPIES * sizes.inner
+    kept = 2 * sizes.hidden + 4 * sizes.queries + 4 * sizes.inner
     single = PROJECTIONS * precision.rank + SINGLES * sizes.heads
     total = precision.element * kept + FLOAT * (normed + single)
     if not precision.rank:
         total += precision.element * normed
-    if not sizes.lean:
-        total += precision.element * 2 * (sizes.queries - sizes.keys)
-        if precision.rank and precision.element < FLOAT:
-            total += FLOAT * (5 * sizes.hidden + sizes.queries + sizes.inner)
+    elif precision.element < FLOAT:
+        total += FLOAT * (5 * sizes.hidden + sizes.queries + sizes.inner)
     return total
 
 
-def activation_bytes(sizes: Sizes, precision: Precision, tokens: int, again: bool) -> int:
-    """What a micro-batch of `tokens` cells takes below the head, forward and backward.
+def activation_bytes(sizes: Sizes, precision: Precision, one: Pass, again: bool) -> int:
+    """What a micro-batch takes below the head, forward and backward.
 
     again: gradient checkpointing, where only the input of each layer is kept and one layer at a
-    time is computed again. One layer more stands for the gradients under way, and the mask of
-    answers that share a prompt for all pairs of cells.
+    time is computed again. One layer more stands for the gradients under way.
     """
-    layer = layer_bytes(sizes, precision)
+    layer = layer_bytes(sizes, precision, one)
     kept = sizes.layers * (sizes.hidden * precision.element if again else layer)
     ends = sizes.hidden * (2 * FLOAT + 2 * precision.element)  # the last norm, and its gradient
     under_way = 2 * layer if again else layer
-    return tokens * (kept + under_way + ends) + MASK_BYTES * tokens * tokens
+    return one.tokens * (kept + under_way + ends) + _mask_bytes(sizes, precision, one)
 
 
-def head_bytes(sizes: Sizes, tokens: int) -> int:
-    """Logits of one chunk and what is made of them; it does not grow with the tokens beyond."""
+def _mask_bytes(sizes: Sizes, precision: Precision, one: Pass) -> int:
+    """Which keys each query sees, as a truth value and as what is added to its score."""
+    repeats = sizes.queries // max(1, sizes.keys)
+    pairs = one.tokens * (one.prompt + one.answer) * repeats
+    return sizes.lean * int(PADDED * pairs * (1 + precision.element))
+
+
+def head_bytes(sizes: Sizes, precision: Precision, tokens: int) -> int:
+    """Logits of one chunk and what is made of them; it does not grow with the tokens beyond.
+
+    A head that does not learn takes less: no gradient of it is computed.
+    """
+    if precision.rank and sizes.lean:
+        values = min(tokens, HEAD_ROWS) * sizes.vocabulary
+        return values * (precision.element + FROZEN_COPIES * FLOAT)
     values = min(tokens * sizes.vocabulary, max(CHUNK_VALUES, sizes.vocabulary))
     return HEAD_COPIES * FLOAT * values

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from evenodds.machine import usable_memory
 from evenodds.policies import memory as sizes_in
-from evenodds.policies.memory import Precision, Sizes
+from evenodds.policies.memory import Pass, Precision, Sizes
 from evenodds.run.build import FASTEST, policy_options
 
 if TYPE_CHECKING:
@@ -80,9 +80,9 @@ class MemoryPlan:
 
     @property
     def learning(self) -> int:
-        return _pass_bytes(
-            self.sizes, self.precision, self.micro_batch_tokens, self.gradient_checkpointing
-        )
+        again = self.gradient_checkpointing
+        one = one_pass(self.work, self.micro_batch_tokens)
+        return _pass_bytes(self.sizes, self.precision, one, again)
 
     @property
     def needed(self) -> int:
@@ -111,9 +111,14 @@ def _row_bytes(sizes: Sizes, precision: Precision, work: Work) -> int:
     return slot + sizes_in.draw_bytes(sizes, 1) + prefill
 
 
-def _pass_bytes(sizes: Sizes, precision: Precision, tokens: int, again: bool) -> int:
-    below = sizes_in.activation_bytes(sizes, precision, tokens, again)
-    return below + sizes_in.head_bytes(sizes, tokens)
+def one_pass(work: Work, tokens: int) -> Pass:
+    """A micro-batch of so many tokens. Its answers are taken to be half as long as they may be."""
+    return Pass(tokens, work.prompt, max(1, work.answer // 2), work.device == "cpu")
+
+
+def _pass_bytes(sizes: Sizes, precision: Precision, one: Pass, again: bool) -> int:
+    below = sizes_in.activation_bytes(sizes, precision, one, again)
+    return below + sizes_in.head_bytes(sizes, precision, one.tokens)
 
 
 def choose(sizes: Sizes, precision: Precision, work: Work, memory: int) -> MemoryPlan:
@@ -144,8 +149,11 @@ def _micro_batch(
         for again in ([False, True] if work.again is None else [work.again])
         for tokens in _ladder(work)
     ]
-    fitting = (way for way in ways if room is None or _pass_bytes(sizes, precision, *way) <= room)
-    return next(fitting, ways[-1])
+    for tokens, again in ways:
+        needed = _pass_bytes(sizes, precision, one_pass(work, tokens), again)
+        if room is None or needed <= room:
+            return tokens, again
+    return ways[-1]
 
 
 def _ladder(work: Work) -> list[int]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from evenodds.machine import size_text
 from evenodds.policies import memory as sizes_in
 from evenodds.report.text import one_line
-from evenodds.run.memory import FIXED, SPARE, MemoryPlan
+from evenodds.run.memory import FIXED, SPARE, MemoryPlan, one_pass
 
 Line = tuple[str, int, str]
 NAMES = {2: "bfloat16", 4: "float32"}
@@ -53,9 +53,10 @@ def _in_turn(plan: MemoryPlan) -> Iterator[Line]:
     yield "sampling: KV", slots, why
     yield "  draw and prompts", plan.sampling - slots, "logits of all rows; prompts of a batch"
     tokens, again = plan.micro_batch_tokens, plan.gradient_checkpointing
-    below = sizes_in.activation_bytes(sizes, precision, tokens, again)
+    one = one_pass(work, tokens)
+    below = sizes_in.activation_bytes(sizes, precision, one, again)
     how = "only each layer's input kept" if again else "all kept for the backward pass"
-    each = sizes_in.layer_bytes(sizes, precision) * sizes.layers
+    each = sizes_in.layer_bytes(sizes, precision, one) * sizes.layers
     yield "or learning: layers", below, f"{tokens:,} tokens × {each / 1e6:,.2f} MB, {how}"
     yield "  output head", plan.learning - below, "one chunk of logits, whatever the tokens"
 

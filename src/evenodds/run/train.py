@@ -149,7 +149,7 @@ def _train(
     policy = load_policy(policy_options(config))
     check_fit(policy, plan)
     memory = plan_for(config, policy, plan.task, objective.needs_reference)
-    sampler = NativeSampler(policy, memory.rows)
+    sampler = NativeSampler(policy, memory.rows, memory.kv_tokens)
     probe(sampler)
     require_space(folder.path, _needed_bytes(policy))
     with Interrupts() as interrupts, RunLock(folder.path):
