@@ -151,6 +151,19 @@ def test_a_group_that_is_given_twice_and_a_wrong_shape_are_said(opened) -> None:
             judging.verdicts(GROUPS[:3])
 
 
+def test_where_the_sampler_needs_all_cores_workers_wait_for_the_end(opened, tmp_path: Path) -> None:
+    judge = opened("marks")
+    assert judge.early
+    judge.early = False
+    place = tmp_path / "place"
+    with begin(judge, PROBLEMS[:1]) as judging:
+        judging.give(0, [rollout(str(place))])
+        time.sleep(0.1)
+        assert not place.exists()
+        (row,) = judging.verdicts([[rollout(str(place))]])
+    assert row[0].score == 1.0 and place.exists()
+
+
 def test_a_judge_in_this_process_waits_for_the_end() -> None:
     """A verifier called meanwhile would hold up the sampler, in whose thread it would run."""
     seen: list[str] = []

@@ -82,7 +82,7 @@ def test_closing_waits_for_nobody_and_drops_what_waits(background) -> None:
     assert seen == []
 
 
-def slow(monkeypatch, owner, name: str, seconds: float = 0.3) -> None:
+def slow(monkeypatch, owner, name: str, seconds: float = 0.1) -> None:
     inner = getattr(owner, name)
 
     def later(*given, **named):

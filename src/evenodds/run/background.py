@@ -9,6 +9,8 @@ from queue import Empty, Queue
 
 WAITING = 4  # jobs that may wait: the rollouts and lines of two steps; with more the run waits
 
+GOES = 0.5  # seconds for the job at hand when the run is left at once
+
 Job = Callable[[], object]
 
 
@@ -43,13 +45,14 @@ class Background:
         self.check()
 
     def close(self) -> None:
-        """End the thread after the job at hand, without waiting; jobs that wait are dropped."""
+        """End the thread. Jobs that wait are dropped, the one at hand may take half a second."""
         with suppress(Empty):
             while True:
                 self._jobs.get_nowait()
                 self._jobs.task_done()
         if self._thread is not None:
             self._jobs.put(None)
+            self._thread.join(GOES)
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:

@@ -14,7 +14,7 @@ from evenodds.errors import RunError
 from evenodds.evaluation import evaluate
 from evenodds.judge import Judge, WorkerJudge
 from evenodds.learner import TorchLearner
-from evenodds.machine import peak_memory_mb
+from evenodds.machine import peak_memory_mb, usable_cores
 from evenodds.objectives import Objective
 from evenodds.policies import Policy
 from evenodds.reference import TorchReference
@@ -71,6 +71,8 @@ class Session:
         self.learner = TorchLearner(self.policy, learner_options(config, self.policy, self.memory))
         if isinstance(self.judge, WorkerJudge):  # a signal must not wait for what hangs
             self.judge.tick = self.interrupts.leave_if_asked
+            is_free = usable_cores() > torch.get_num_threads()  # a core that no sampler uses
+            self.judge.early = is_free or self.policy.device.type != "cpu"
         tools = Tools(self.sampler, self.judge, self.learner, self.reference())
         self.tools = timed(tools, self.watch)
         self.step_config = StepConfig(
