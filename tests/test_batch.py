@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from evenodds.batch import Batch, advantages, collate, lay_out
+from evenodds.batch import Batch, Packed, advantages, collate, lay_out
 from evenodds.domain import Extent, Group, Status, Stop, Verdict
 from evenodds.errors import RunError
 from evenodds.objectives import RECIPES, Objective, make_objective
@@ -156,30 +156,51 @@ def test_reference_log_probabilities_are_there_for_all_answers_or_for_none() -> 
     assert micro.reference_logprobs is None
 
 
+def cells_of(micro) -> tuple[torch.Tensor, torch.Tensor]:
+    """Ids of all cells in one line, and where in it each answer token is predicted."""
+    if isinstance(micro.cells, Packed):
+        return micro.cells.input_ids, micro.cells.at
+    width = micro.cells.input_ids.shape[1]
+    return micro.cells.input_ids.flatten(), micro.cells.row * width + micro.cells.column
+
+
 @pytest.mark.parametrize("can_share", [False, True])
 def test_every_answer_token_is_predicted_once_by_what_stands_before_it(can_share) -> None:
-    groups = [make_group([1, 0, 1, 0], [2, 5, 1, 3]), make_group([0, 1], [4, 2])]
+    """Prompts of one length but other last tokens, so that one can be told from the other."""
+    groups = [
+        make_group([1, 0, 1, 0], [2, 5, 1, 3], prompt_ids=np.array([3, 4, 5, 6])),
+        make_group([0, 1], [4, 2], prompt_ids=np.array([3, 4, 5, 7])),
+    ]
     batch = collate(groups, DR_GRPO)
+    prompts = {a.index: p.prompt_ids for p in batch.prompts for a in p.answers}
     seen = []
-    for micro in micro_batches(batch, 40, can_share):
+    for micro in micro_batches(batch, 25, can_share):
         seen += micro.index
-        assert micro.row.shape == micro.targets.shape == micro.old_logprobs.shape
-        first = torch.cat([torch.zeros(1, dtype=torch.long), micro.lengths.cumsum(0)[:-1]])
-        assert (micro.column[first] == 4).all()  # the prompt has five tokens
-        later = torch.ones(len(micro.column), dtype=torch.bool)
+        ids, at = cells_of(micro)
+        assert at.shape == micro.targets.shape == micro.old_logprobs.shape
+        first = micro.lengths.cumsum(0) - micro.lengths
+        assert ids[at[first]].tolist() == [prompts[index][-1] for index in micro.index]
+        later = torch.ones(len(at), dtype=torch.bool)
         later[first] = False
-        at = (micro.row[later], micro.column[later])
-        assert torch.equal(micro.input_ids[at], micro.targets[later.roll(-1)])
+        assert torch.equal(ids[at[later]], micro.targets[later.roll(-1)])
     assert sorted(seen) == list(range(6))
 
 
-def test_a_shared_row_shows_each_answer_the_prompt_and_itself_only() -> None:
-    batch = collate([make_group([1, 0, 1], [2, 2, 2])], DR_GRPO)
-    (micro,) = micro_batches(batch, can_share=True)
-    assert micro.mask is not None
-    sees = micro.mask[0, 0]
-    assert micro.positions[0].tolist() == [0, 1, 2, 3, 4, 5, 6, 5, 6, 5, 6]
-    assert sees[8].tolist() == [True] * 5 + [False] * 2 + [True] * 2 + [False] * 2
+def test_a_packed_prompt_stands_once_and_answers_count_on_from_it() -> None:
+    groups = [
+        make_group([1, 0, 1], [1, 3, 2], prompt_ids=np.arange(5)),
+        make_group([1, 0], [2, 2], prompt_ids=np.arange(2)),
+    ]
+    (micro,) = micro_batches(collate(groups, DR_GRPO), can_share=True)
+    cells = micro.cells
+    assert micro.index == (1, 2, 3, 4, 0)  # the longest stands first
+    assert cells.prompt_of.tolist() == [0, 0, 1, 1, 0]
+    assert cells.prompts.tolist() == [5, 2]
+    assert cells.answers.tolist() == micro.lengths.tolist() == [3, 2, 2, 2, 1]
+    assert cells.input_ids[:7].tolist() == [0, 1, 2, 3, 4, 0, 1]
+    assert cells.positions.tolist() == [0, 1, 2, 3, 4, 0, 1, 5, 6, 7, 5, 6, 2, 3, 2, 3, 5]
+    assert cells.at.tolist() == [4, 7, 8, 4, 10, 6, 12, 6, 14, 4]
+    assert torch.equal(cells.input_ids[7:], micro.targets)
 
 
 @pytest.mark.parametrize("can_share", [False, True])
@@ -188,8 +209,15 @@ def test_micro_batches_stay_within_their_budget(can_share) -> None:
     groups = [make_group([1, 0] * 6, rng.integers(1, 6, 12)) for _ in range(8)]
     found = micro_batches(collate(groups, DR_GRPO), 30, can_share)
     assert sorted(i for micro in found for i in micro.index) == list(range(96))
-    assert all(micro.input_ids.numel() <= 30 for micro in found)
-    assert any(micro.mask is not None for micro in found) == can_share
+    assert all(micro.cells.input_ids.numel() <= 30 for micro in found)
+    assert all(isinstance(micro.cells, Packed) == can_share for micro in found)
+
+
+def test_an_answer_longer_than_the_budget_stands_alone() -> None:
+    batch = collate([make_group([1, 0, 1], [40, 2, 50])], DR_GRPO)
+    for can_share in (False, True):
+        found = micro_batches(batch, 30, can_share)
+        assert [micro.index for micro in found] == [(2,), (0,), (1,)]
 
 
 def test_advantages_that_are_no_numbers_end_with_the_credit_named() -> None:

@@ -11,7 +11,7 @@ from evenodds.domain import Group, Limits, Problem, Status, Verdict
 from evenodds.errors import RunError
 from evenodds.learner import LearnerOptions, TorchLearner
 from evenodds.objectives import RECIPES, Tokens, make_objective
-from evenodds.policies import policy as policies
+from evenodds.policies import head
 from evenodds.reference import TorchReference
 from evenodds.sampling.native import NativeSampler
 from tests.tiny import hf_logprobs, make_lora, make_policy
@@ -98,7 +98,7 @@ POLICIES = {
 @pytest.mark.parametrize("name", sorted(POLICIES))
 @pytest.mark.parametrize("budget", [40, 10_000])
 def test_gradients_are_those_of_the_plain_formula(name, budget, monkeypatch) -> None:
-    monkeypatch.setattr(policies, "CHUNK_VALUES", 18 * 7)  # several chunks, the last one short
+    monkeypatch.setattr(head, "CHUNK_VALUES", 18 * 7)  # several chunks, the last one short
     policy = POLICIES[name]()
     groups = sampled(policy)
     objective = RECIPES["dr_grpo"]
@@ -126,7 +126,7 @@ FAMILY = {
 @pytest.mark.parametrize("budget", [40, 10_000])
 def test_gradients_of_the_whole_family_are_those_of_plain_logits(name, budget, monkeypatch) -> None:
     """Off-policy, with a reference of its own, at another temperature and in several chunks."""
-    monkeypatch.setattr(policies, "CHUNK_VALUES", 18 * 7)
+    monkeypatch.setattr(head, "CHUNK_VALUES", 18 * 7)
     policy = make_policy("qwen3")
     groups = sampled(make_policy("qwen3", seed=5), limits=Limits(16, temperature=0.8))
     groups = TorchReference(make_policy("qwen3", seed=7)).annotate(groups)

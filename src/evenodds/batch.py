@@ -1,8 +1,8 @@
 """Groups become a batch: advantages are given, denominators are counted once, rows are laid out.
 
 A `Batch` is ragged and numpy. `lay_out` cuts it into micro-batches of tensors, in one of two
-layouts that give the same gradients: *padded* rows, sorted by length, or one row for each group in
-which the prompt stands once and every answer sees the prompt and itself (*shared*).
+layouts that give the same gradients: *padded* rows, sorted by length, for any model; or *packed*,
+all tokens in one line, in which a prompt stands once for all answers of its group.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -23,8 +23,6 @@ from evenodds.errors import RunError
 from evenodds.objectives import Objective, Tokens
 
 Logprobs = NDArray[np.floating]
-
-SHARE_IF_CHEAPER_BY = 1.5  # a shared row pays for its wide mask; below this gain padding is faster
 
 
 @dataclass(frozen=True)
@@ -163,20 +161,46 @@ def _has_gradient(prompts: Sequence[PromptAnswers], objective: Objective) -> boo
 
 
 @dataclass(frozen=True)
-class MicroBatch:
-    """Tensors for one forward pass: r rows of s tokens that hold n answer tokens.
+class Padded:
+    """r rows of s tokens, each a prompt with one answer, padded on the right.
 
-    mask: None where plain causal attention over right-padded rows is right, otherwise
-        [r, 1, s, s], True where a query may look.
-    row, column: where in the rows the hidden state stands that predicts each answer token.
-    index: for each answer here, its place among all rollouts given to `collate`.
+    row, column: where the token stands after which each of n answer tokens was drawn.
     """
 
     input_ids: Int[Tensor, "r s"]
-    positions: Int[Tensor, "r s"]
-    mask: Bool[Tensor, "r 1 s s"] | None
     row: Int[Tensor, " n"]
     column: Int[Tensor, " n"]
+
+
+@dataclass(frozen=True)
+class Packed:
+    """t tokens in one line without padding: first the prompts, then the answers, longest first.
+
+    positions: of each token in its own sequence, an answer's counted on from its prompt.
+    at: where the token stands after which each of n answer tokens was drawn.
+    prompts, answers: how many tokens each has. prompt_of: the number of each answer's prompt.
+    """
+
+    input_ids: Int[Tensor, " t"]
+    positions: Int[Tensor, " t"]
+    at: Int[Tensor, " n"]
+    prompts: NDArray[np.int64]
+    answers: NDArray[np.int64]
+    prompt_of: NDArray[np.int64]
+
+
+Cells = Padded | Packed
+"""Where the tokens of a micro-batch stand."""
+
+
+@dataclass(frozen=True)
+class MicroBatch:
+    """Tensors for one forward pass that asks for n answer tokens of a answers.
+
+    index: for each answer here, its place among all rollouts given to `collate`.
+    """
+
+    cells: Cells
     targets: Int[Tensor, " n"]
     old_logprobs: Float[Tensor, " n"]
     advantages: Float[Tensor, " n"]
@@ -203,99 +227,8 @@ class MicroBatch:
         )
 
 
-@dataclass(frozen=True)
-class _Row:
-    """One row of a micro-batch: a prompt and the answers that follow it."""
-
-    prompt_ids: NDArray[np.int64]
-    answers: tuple[Answer, ...]
-
-    @property
-    def length(self) -> int:
-        return self.prompt_ids.size + sum(answer.ids.size for answer in self.answers)
-
-
-def _cut(rows: Sequence[_Row], budget: int) -> Iterator[list[_Row]]:
-    """Rows, longest first, in runs whose padded size stays within `budget` tokens."""
-    run: list[_Row] = []
-    for row in sorted(rows, key=lambda row: -row.length):
-        width = run[0].length if run else row.length
-        if run and width * (len(run) + 1) > budget:
-            yield run
-            run = []
-        run.append(row)
-    if run:
-        yield run
-
-
-def _shared(prompt: PromptAnswers, budget: int) -> Iterator[_Row]:
-    """Rows of one prompt with as many of its answers each as fit the budget, at least one."""
-    run: list[Answer] = []
-    for answer in sorted(prompt.answers, key=lambda answer: -answer.ids.size):
-        row = _Row(prompt.prompt_ids, (*run, answer))
-        if run and row.length > budget:
-            yield _Row(prompt.prompt_ids, tuple(run))
-            run = []
-        run.append(answer)
-    yield _Row(prompt.prompt_ids, tuple(run))
-
-
-def _laid(batch: Batch, can_share: bool, budget: int) -> list[_Row]:
-    shared = [row for prompt in batch.prompts for row in _shared(prompt, budget)]
-    padded = [
-        _Row(prompt.prompt_ids, (answer,)) for prompt in batch.prompts for answer in prompt.answers
-    ]
-    saved = sum(row.length for row in padded) / max(1, sum(row.length for row in shared))
-    return shared if can_share and saved > SHARE_IF_CHEAPER_BY else padded
-
-
-def _fill(rows: Sequence[_Row], width: int, pad_id: int) -> tuple[NDArray[np.int64], ...]:
-    """ids, positions and block number of every cell; block 0 is the prompt, -1 is padding."""
-    ids = np.full((len(rows), width), pad_id, dtype=np.int64)
-    positions = np.empty_like(ids)
-    blocks = np.full_like(ids, -1)
-    for r, row in enumerate(rows):
-        start = row.prompt_ids.size
-        ids[r, :start], blocks[r, :start] = row.prompt_ids, 0
-        positions[r] = np.arange(width)  # padding counts on: a fresh 0 would mean a new sequence
-        at = start
-        for number, answer in enumerate(row.answers, start=1):
-            end = at + answer.ids.size
-            ids[r, at:end], blocks[r, at:end] = answer.ids, number
-            positions[r, at:end] = start + np.arange(answer.ids.size)
-            at = end
-    return ids, positions, blocks
-
-
-def _sources(rows: Sequence[_Row]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Row and column of the hidden state that predicts each answer token.
-
-    The first token of every answer is predicted by the prompt's last cell.
-    """
-    row_of: list[NDArray[np.int64]] = []
-    column_of: list[NDArray[np.int64]] = []
-    for r, row in enumerate(rows):
-        at = row.prompt_ids.size
-        for answer in row.answers:
-            columns = np.arange(at - 1, at - 1 + answer.ids.size)
-            columns[0] = row.prompt_ids.size - 1
-            row_of.append(np.full(answer.ids.size, r))
-            column_of.append(columns)
-            at += answer.ids.size
-    return np.concatenate(row_of), np.concatenate(column_of)
-
-
-def _mask(blocks: NDArray[np.int64]) -> Bool[Tensor, "r 1 s s"]:
-    """A cell sees itself, earlier cells of its own block, and the prompt."""
-    block = torch.from_numpy(blocks)
-    causal = torch.ones(block.shape[1], block.shape[1], dtype=torch.bool).tril()
-    same = block[:, :, None] == block[:, None, :]
-    prompt = (block == 0)[:, None, :].expand_as(same)
-    return (causal & (same | prompt))[:, None]
-
-
 def _tensor(device: torch.device, array: NDArray[np.generic]) -> Tensor:
-    return torch.from_numpy(array).to(device)
+    return torch.from_numpy(array).to(device, non_blocking=True)
 
 
 def _known(device: torch.device, values: Sequence[Logprobs | None]) -> Tensor | None:
@@ -304,21 +237,13 @@ def _known(device: torch.device, values: Sequence[Logprobs | None]) -> Tensor | 
     return _tensor(device, np.concatenate(found)) if len(found) == len(values) else None
 
 
-def _micro(rows: list[_Row], pad_id: int, device: torch.device) -> MicroBatch:
-    ids, positions, blocks = _fill(rows, max(row.length for row in rows), pad_id)
-    answers = [answer for row in rows for answer in row.answers]
+def _micro(cells: Cells, answers: Sequence[Answer], device: torch.device) -> MicroBatch:
     lengths = np.array([answer.ids.size for answer in answers])
-    row, column = _sources(rows)
-    shared = any(len(row.answers) > 1 for row in rows)
     old = np.concatenate([answer.old_logprobs for answer in answers])
     credit = np.repeat([answer.advantage for answer in answers], lengths).astype(old.dtype)
     tensor = partial(_tensor, device)
     return MicroBatch(
-        input_ids=tensor(ids),
-        positions=tensor(positions),
-        mask=_mask(blocks).to(device) if shared else None,
-        row=tensor(row),
-        column=tensor(column),
+        cells=cells,
         targets=tensor(np.concatenate([answer.ids for answer in answers])),
         old_logprobs=tensor(old),
         advantages=tensor(credit),
@@ -330,9 +255,106 @@ def _micro(rows: list[_Row], pad_id: int, device: torch.device) -> MicroBatch:
     )
 
 
+def _ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """start, start + 1, ... for each start, as many as its length, one behind the other."""
+    first = np.repeat(starts - lengths.cumsum() + lengths, lengths)
+    return first + np.arange(lengths.sum())
+
+
+def _row_length(prompt: PromptAnswers) -> int:
+    return prompt.prompt_ids.size + prompt.answers[0].ids.size
+
+
+def _single(batch: Batch, budget: int) -> Iterator[list[PromptAnswers]]:
+    """Answers with a prompt each, longest first, whose padded rows stay within the budget."""
+    run: list[PromptAnswers] = []
+    rows = [replace(p, answers=(answer,)) for p in batch.prompts for answer in p.answers]
+    for row in sorted(rows, key=_row_length, reverse=True):
+        if run and _row_length(run[0]) * (len(run) + 1) > budget:
+            yield run
+            run = []
+        run.append(row)
+    if run:
+        yield run
+
+
+def _padded(rows: Sequence[PromptAnswers], pad_id: int, device: torch.device) -> MicroBatch:
+    starts = np.array([row.prompt_ids.size for row in rows])
+    answers = [row.answers[0] for row in rows]
+    lengths = np.array([answer.ids.size for answer in answers])
+    ids = np.full((len(rows), (starts + lengths).max()), pad_id, dtype=np.int64)
+    for cells, row, answer in zip(ids, rows, answers, strict=True):
+        sequence = np.concatenate([row.prompt_ids, answer.ids])
+        cells[: sequence.size] = sequence
+    row = np.repeat(np.arange(len(rows)), lengths)
+    tensor = partial(_tensor, device)
+    cells = Padded(tensor(ids), tensor(row), tensor(_ranges(starts - 1, lengths)))
+    return _micro(cells, answers, device)
+
+
+def _pieces(prompt: PromptAnswers, budget: int) -> Iterator[PromptAnswers]:
+    """The prompt with as many of its answers each as fit the budget, at least one."""
+    run: list[Answer] = []
+    size = prompt.prompt_ids.size
+    for answer in sorted(prompt.answers, key=lambda answer: -answer.ids.size):
+        if run and size + answer.ids.size > budget:
+            yield PromptAnswers(prompt.prompt_ids, tuple(run))
+            run, size = [], prompt.prompt_ids.size
+        run.append(answer)
+        size += answer.ids.size
+    yield PromptAnswers(prompt.prompt_ids, tuple(run))
+
+
+def _tokens_of(prompt: PromptAnswers) -> int:
+    return prompt.prompt_ids.size + sum(answer.ids.size for answer in prompt.answers)
+
+
+def _grouped(batch: Batch, budget: int) -> Iterator[list[PromptAnswers]]:
+    """Prompts with their answers, as many at a time as stay within the budget together."""
+    run: list[PromptAnswers] = []
+    size = 0
+    for prompt in batch.prompts:
+        for piece in _pieces(prompt, budget):
+            tokens = _tokens_of(piece)
+            if run and size + tokens > budget:
+                yield run
+                run, size = [], 0
+            run.append(piece)
+            size += tokens
+    if run:
+        yield run
+
+
+def _packed(groups: Sequence[PromptAnswers], device: torch.device) -> MicroBatch:
+    pairs = [(number, answer) for number, group in enumerate(groups) for answer in group.answers]
+    pairs.sort(key=lambda pair: -pair[1].ids.size)
+    answers = [answer for _, answer in pairs]
+    prompt_of = np.array([number for number, _ in pairs])
+    prompts = np.array([group.prompt_ids.size for group in groups])
+    lengths = np.array([answer.ids.size for answer in answers])
+    starts = prompts.sum() + lengths.cumsum() - lengths
+    at = _ranges(starts - 1, lengths)
+    at[lengths.cumsum() - lengths] = prompts.cumsum()[prompt_of] - 1
+    ids = [*(group.prompt_ids for group in groups), *(answer.ids for answer in answers)]
+    positions = _ranges(np.append(0 * prompts, prompts[prompt_of]), np.append(prompts, lengths))
+    tensor = partial(_tensor, device)
+    cells = Packed(
+        tensor(np.concatenate(ids)), tensor(positions), tensor(at), prompts, lengths, prompt_of
+    )
+    return _micro(cells, answers, device)
+
+
 def lay_out(
     batch: Batch, budget: int, *, pad_id: int, device: torch.device, can_share: bool
 ) -> Iterator[MicroBatch]:
-    """Micro-batches of at most `budget` cells each, or one row where a row alone is larger."""
-    for rows in _cut(_laid(batch, can_share, budget), budget):
-        yield _micro(rows, pad_id, device)
+    """Micro-batches of at most `budget` tokens each, or one answer where it alone is longer.
+
+    can_share: packed, for a model that lets answers see a prompt that stands once; else padded,
+    where padding counts as tokens.
+    """
+    if can_share:
+        for groups in _grouped(batch, budget):
+            yield _packed(groups, device)
+    else:
+        for rows in _single(batch, budget):
+            yield _padded(rows, pad_id, device)

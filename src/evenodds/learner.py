@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from evenodds import diagnostics
-from evenodds.batch import Batch, MicroBatch, lay_out
+from evenodds.batch import Batch, Cells, MicroBatch, lay_out
 from evenodds.errors import RunError
 from evenodds.machine import usable_cores
 from evenodds.objectives import Objective, Scored, Tokens
@@ -50,7 +50,8 @@ class Update:
 class Scorer(Protocol):
     """What a reference needs of a policy: log-probabilities of given answers, as `Policy` has it.
 
-    codec has `pad_id`. is_plain_causal: False where rows must be padded, without a mask of ours.
+    codec has `pad_id`. can_share: whether answers may see a prompt that stands once for all; else
+    rows are padded. refresh: called before each pass over a batch, for weights that have changed.
     """
 
     @property
@@ -58,13 +59,11 @@ class Scorer(Protocol):
     @property
     def device(self) -> torch.device: ...
     @property
-    def is_plain_causal(self) -> bool: ...
+    def can_share(self) -> bool: ...
+    def refresh(self) -> None: ...
     def logprobs(
         self,
-        input_ids: Int[Tensor, "r s"],
-        positions: Int[Tensor, "r s"],
-        mask: Bool[Tensor, "r 1 s s"] | None,
-        at: tuple[Int[Tensor, " n"], Int[Tensor, " n"]],
+        cells: Cells,
         targets: Int[Tensor, " n"],
         temperature: float,
         entropy_gradient: bool = False,
@@ -119,20 +118,23 @@ def _joined(rows: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[Any
     return {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
 
 
+def asked(policy: Scorer, batch: Batch, budget: int) -> Iterator[MicroBatch]:
+    """The batch laid out as the policy can take it, at most `budget` tokens at a time."""
+    policy.refresh()
+    return lay_out(
+        batch,
+        budget,
+        pad_id=policy.codec.pad_id,
+        device=policy.device,
+        can_share=policy.can_share,
+    )
+
+
 def ask(
     policy: Scorer, micro: MicroBatch, temperature: float, entropy_gradient: bool = False
 ) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
     """log pi of the answer tokens of a micro-batch, and the entropies they were drawn from."""
-    at = (micro.row, micro.column)
-    return policy.logprobs(
-        micro.input_ids,
-        micro.positions,
-        micro.mask,
-        at,
-        micro.targets,
-        temperature,
-        entropy_gradient=entropy_gradient,
-    )
+    return policy.logprobs(micro.cells, micro.targets, temperature, entropy_gradient)
 
 
 def by_answer(micro: MicroBatch, logprobs: NDArray[Any]) -> dict[int, NDArray[Any]]:
@@ -213,13 +215,7 @@ class TorchLearner:
         rows: list[dict[str, NDArray[Any]]] = []
         pieces: dict[int, NDArray[np.float32]] = {}
         loss = 0.0
-        for micro in lay_out(
-            batch,
-            self.options.micro_batch_tokens,
-            pad_id=self.policy.codec.pad_id,
-            device=self.policy.device,
-            can_share=self.policy.is_plain_causal,
-        ):
+        for micro in asked(self.policy, batch, self.options.micro_batch_tokens):
             logprobs, entropy = ask(self.policy, micro, batch.temperature, objective.entropy != 0)
             tokens = micro.tokens(logprobs, entropy)
             scored = objective.score(tokens, batch.extent)

@@ -9,9 +9,9 @@ from typing import Protocol
 import numpy as np
 import torch
 
-from evenodds.batch import Answer, Batch, PromptAnswers, lay_out
+from evenodds.batch import Answer, Batch, PromptAnswers
 from evenodds.domain import Extent, Group
-from evenodds.learner import Trainable, ask, by_answer
+from evenodds.learner import Trainable, ask, asked, by_answer
 
 
 class Reference(Protocol):
@@ -32,13 +32,7 @@ class TorchReference:
     def annotate(self, groups: Sequence[Group]) -> list[Group]:
         found: dict[int, np.ndarray] = {}
         batch = _everything(groups)
-        for micro in lay_out(
-            batch,
-            self.micro_batch_tokens,
-            pad_id=self.policy.codec.pad_id,
-            device=self.policy.device,
-            can_share=self.policy.is_plain_causal,
-        ):
+        for micro in asked(self.policy, batch, self.micro_batch_tokens):
             logprobs, _ = ask(self.policy, micro, batch.temperature)
             found |= by_answer(micro, logprobs.cpu().numpy())
         return _annotated(groups, found)

@@ -108,7 +108,7 @@ def test_loss_reductions_constant_divisor(name, recipe, prompt, parts) -> None:
         limits=Limits(known.input["max_completion_length"]),
     )
     batch = collate([group], objective)
-    assert padded(batch)[0].input_ids.shape[1] == prompt + 50  # of which only answers count
+    assert padded(batch)[0].cells.input_ids.shape[1] == prompt + 50  # of which only answers count
     found = token_gradients(batch, objective, parts)
     coefficients = known.expected["per_token_coefficient"][name]
     for i, coefficient in enumerate(coefficients):
@@ -235,7 +235,7 @@ def test_mask_eos_equals_pad() -> None:
     )
     (micro,) = lay_out(batch, 1000, pad_id=pad, device=torch.device("cpu"), can_share=False)
     mask = np.zeros((len(rollouts), limits.max_tokens), int)
-    for row, column in zip(micro.row.tolist(), micro.column.tolist(), strict=True):
+    for row, column in zip(micro.cells.row.tolist(), micro.cells.column.tolist(), strict=True):
         mask[micro.index[row], column] = 1  # the prompt has one token: a target stands one later
     assert mask.tolist() == known.expected["mask"]
     by_pad = (np.array(completions) != pad).astype(int)
@@ -274,9 +274,16 @@ def sampled(policy, limits=None, size=4, seed=0) -> list[Group]:
     ]
 
 
+def through_modules(policy):
+    """The policy as one whose family has no fused forward: its own modules compute it."""
+    policy.__dict__["fused"] = None
+    return policy
+
+
+@pytest.mark.parametrize("make", [lambda policy: policy, through_modules])
 @pytest.mark.parametrize("checkpointing", [False, True])
-def test_ratio_one_at_first_step(with_dropout, checkpointing) -> None:
-    policy = with_dropout()
+def test_ratio_one_at_first_step(with_dropout, checkpointing, make) -> None:
+    policy = make(with_dropout())
     dropouts = [m for m in policy.model.modules() if isinstance(m, torch.nn.Dropout)]
     assert {m.p for m in dropouts} == {0.05}  # it is really there
     objective = make_objective(mask_truncated=False)
@@ -288,7 +295,7 @@ def test_ratio_one_at_first_step(with_dropout, checkpointing) -> None:
 
 
 def test_dropout_in_one_pass_would_be_seen(with_dropout) -> None:
-    policy = with_dropout()
+    policy = through_modules(with_dropout())
     objective = make_objective(mask_truncated=False)
     batch = collate(sampled(policy), objective)
     learner = TorchLearner(policy, LearnerOptions())
@@ -425,7 +432,7 @@ def test_left_padding_positions(family) -> None:
             logprobs, _ = ask(policy, micro, 1.0)
         together = micro.old_logprobs
         assert float((logprobs - together).abs().max()) < 1e-5
-        assert micro.input_ids.shape[0] == 6  # rows of both lengths
+        assert micro.cells.input_ids.shape[0] == 6  # rows of both lengths
     wrong = left_padded(policy, rows[1][0], pads)
     assert float(np.abs(wrong - rows[1][0].logprobs).max()) > 0.05
 

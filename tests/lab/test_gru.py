@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from evenodds.batch import collate
+from evenodds.batch import Packed, Padded, collate
 from evenodds.domain import Limits, Stop
 from evenodds.errors import UsageError
 from evenodds.evaluation import answer_all
@@ -94,7 +94,7 @@ def test_the_learner_gives_what_the_sampler_recorded(sampler, temperature) -> No
     groups = sampler.sample(PROMPTS, 20, Limits(LONGEST, temperature), 1)
     ids, at, targets, old = rows_of(groups)
     policy = sampler.policy
-    logprobs, entropy = policy.logprobs(ids, ids, None, at, targets, temperature)
+    logprobs, entropy = policy.logprobs(Padded(ids, *at), targets, temperature)
     assert np.abs(logprobs.detach().numpy() - old).max() < 2e-6
     assert torch.isfinite(entropy).all()
     assert (entropy >= 0).all()
@@ -117,7 +117,7 @@ def test_no_mass_is_on_what_the_grammar_forbids(sampler) -> None:
 def test_gradients_of_log_probabilities_and_entropy_are_finite_and_right(sampler) -> None:
     policy = warm(3)
     ids, at, targets, _ = rows_of(sampler.sample(PROMPTS[:2], 3, Limits(LONGEST), 3))
-    logprobs, entropy = policy.logprobs(ids, ids, None, at, targets, 0.8, entropy_gradient=True)
+    logprobs, entropy = policy.logprobs(Padded(ids, *at), targets, 0.8, entropy_gradient=True)
     bias = policy.model.head.bias
     (found,) = torch.autograd.grad(entropy.sum() + logprobs.sum(), bias)
     assert torch.isfinite(found).all()
@@ -125,7 +125,7 @@ def test_gradients_of_log_probabilities_and_entropy_are_finite_and_right(sampler
     def value(shift: float, index: int) -> float:
         with torch.no_grad():
             bias[index] += shift
-            both = policy.logprobs(ids, ids, None, at, targets, 0.8)
+            both = policy.logprobs(Padded(ids, *at), targets, 0.8)
             bias[index] -= shift
         return float(both[0].double().sum() + both[1].double().sum())
 
@@ -137,8 +137,8 @@ def test_gradients_of_log_probabilities_and_entropy_are_finite_and_right(sampler
 def test_padding_changes_nothing(sampler) -> None:
     ids, at, targets, _ = rows_of(sampler.sample(PROMPTS[:2], 2, Limits(LONGEST), 4))
     wide = torch.nn.functional.pad(ids, (0, 5), value=TOKENS.index("7"))
-    short = sampler.policy.logprobs(ids, ids, None, at, targets, 1.0)[0]
-    long = sampler.policy.logprobs(wide, wide, None, at, targets, 1.0)[0]
+    short = sampler.policy.logprobs(Padded(ids, *at), targets, 1.0)[0]
+    long = sampler.policy.logprobs(Padded(wide, *at), targets, 1.0)[0]
     assert torch.allclose(short, long, atol=1e-6)
 
 
@@ -178,14 +178,16 @@ def test_budget_version_and_greedy(sampler) -> None:
     assert other.sample([], 4, Limits(4), 0) == []
 
 
-def test_wrong_prompts_and_masks_are_refused(sampler) -> None:
+def test_wrong_prompts_and_packed_tokens_are_refused(sampler) -> None:
     with pytest.raises(UsageError, match="begins behind `=`"):
         sampler.sample(["1+2"], 1, Limits(4), 0)
     with pytest.raises(UsageError, match="no token for 'x'"):
         sampler.sample(["1x2="], 1, Limits(4), 0)
     ids, at, targets, _ = rows_of(sampler.sample(PROMPTS[:1], 1, Limits(4), 0))
-    with pytest.raises(UsageError, match="Got a mask"):
-        sampler.policy.logprobs(ids, ids, torch.ones(1), at, targets, 1.0)
+    lengths = np.array([1])
+    packed = Packed(ids[0], ids[0], at[1], lengths, lengths, lengths - 1)
+    with pytest.raises(UsageError, match="Got packed tokens"):
+        sampler.policy.logprobs(packed, targets, 1.0)
 
 
 def test_the_learner_trains_it_and_the_reference_stays() -> None:

@@ -1,8 +1,4 @@
-"""A policy is a causal language model with its tokenizer.
-
-Log-probabilities of given tokens are computed without the logits of a whole batch: hidden states
-go through the output head a chunk at a time, forward and backward.
-"""
+"""A policy is a causal language model with its tokenizer."""
 
 from __future__ import annotations
 
@@ -13,81 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.utils.checkpoint import checkpoint
 
+from evenodds.batch import Cells, Packed
+from evenodds.errors import UsageError
 from evenodds.policies import cards
 from evenodds.policies.codec import Codec
 from evenodds.policies.fused import weights
+from evenodds.policies.fused.forward import hidden_states
+from evenodds.policies.head import Head, token_logprobs
+
+__all__ = ["Head", "Policy", "token_logprobs"]
 
 FUSED_FAMILIES = frozenset({"llama", "qwen2", "qwen3"})
-
-
-CHUNK_VALUES = 32 * 2**20  # logits held at once: 128 MiB in fp32
-
-
-@dataclass(frozen=True)
-class Head:
-    """hidden -> fp32 logits, with the two twists that families put behind their linear head."""
-
-    linear: nn.Module
-    scale: float = 1.0
-    softcap: float | None = None
-
-    @classmethod
-    def of(cls, model: Any) -> Head:
-        config = model.config
-        scale = getattr(config, "logit_scale", None) or 1.0
-        scale /= getattr(config, "logits_scaling", None) or 1.0
-        return cls(
-            model.get_output_embeddings(), scale, getattr(config, "final_logit_softcapping", None)
-        )
-
-    def __call__(self, hidden: Float[Tensor, "n h"]) -> Float[Tensor, "n v"]:
-        logits = self.linear(hidden).float()
-        if self.scale != 1.0:
-            logits = logits * self.scale
-        if self.softcap:
-            logits = self.softcap * torch.tanh(logits / self.softcap)
-        return logits
-
-
-def _chunk(
-    hidden: Float[Tensor, "n h"],
-    head: Head,
-    targets: Int[Tensor, " n"],
-    temperature: float,
-    entropy_gradient: bool,
-) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
-    logprobs = (head(hidden) / temperature).log_softmax(-1)
-    with torch.set_grad_enabled(entropy_gradient and torch.is_grad_enabled()):
-        entropy = -(logprobs.exp() * logprobs).sum(-1)
-    return logprobs.gather(-1, targets[:, None])[:, 0], entropy
-
-
-def token_logprobs(
-    hidden: Float[Tensor, "n h"],
-    head: Head,
-    targets: Int[Tensor, " n"],
-    temperature: float,
-    entropy_gradient: bool = False,
-) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
-    """log pi(target) and the entropy of each token's distribution, both at `temperature`.
-
-    The entropy carries a gradient only where it is asked for. Where more than one chunk is needed
-    each is computed again in the backward pass instead of being kept.
-    """
-    vocabulary = getattr(head.linear, "out_features", None) or 1
-    size = max(1, CHUNK_VALUES // vocabulary)
-    if len(targets) <= size:
-        return _chunk(hidden, head, targets, temperature, entropy_gradient)
-    parts = [
-        checkpoint(_chunk, h, head, t, temperature, entropy_gradient, use_reentrant=False)
-        for h, t in zip(hidden.split(size), targets.split(size), strict=True)
-    ]
-    logprobs, entropy = zip(*parts, strict=True)
-    return torch.cat(logprobs), torch.cat(entropy)
 
 
 @dataclass(frozen=True)
@@ -140,22 +75,46 @@ class Policy:
         """The parameters that learn, by name in a fixed order."""
         return {n: p for n, p in self.model.named_parameters() if p.requires_grad}
 
+    @property
+    def can_share(self) -> bool:
+        """Whether answers may see a prompt that stands once for all of them."""
+        return self.fused is not None
+
+    def refresh(self) -> None:
+        """Read the weights again after they changed, before log-probabilities are asked for."""
+        if self.fused is not None:
+            self.fused.refresh()
+
     def logprobs(
         self,
-        input_ids: Int[Tensor, "r s"],
-        positions: Int[Tensor, "r s"],
-        mask: Bool[Tensor, "r 1 s s"] | None,
-        at: tuple[Int[Tensor, " n"], Int[Tensor, " n"]],
+        cells: Cells,
         targets: Int[Tensor, " n"],
         temperature: float,
         entropy_gradient: bool = False,
     ) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
-        """log pi and entropy of `targets`, predicted by the hidden states at (row, column)."""
-        output = self.backbone(
-            input_ids=input_ids, position_ids=positions, attention_mask=mask, use_cache=False
-        )
-        hidden = output.last_hidden_state[at]
+        """log pi of `targets`, of which `cells` say behind what they were drawn, and the entropies.
+
+        Raises `UsageError` for packed cells where the policy cannot share prompts.
+        """
+        hidden = self._hidden(cells)
         return token_logprobs(hidden, self.head, targets, temperature, entropy_gradient)
+
+    @property
+    def _checkpoints(self) -> bool:
+        """Whether activations are computed again in the backward pass: the model's own switch."""
+        name = "is_activation_checkpointing"  # is_gradient_checkpointing before transformers 5.2x
+        old = not hasattr(self.model, name)
+        return bool(getattr(self.model, "is_gradient_checkpointing" if old else name))
+
+    def _hidden(self, cells: Cells) -> Float[Tensor, "n h"]:
+        if isinstance(cells, Packed):
+            if self.fused is None:
+                raise UsageError(
+                    f"{self.name!r} computes rows alone. Got packed tokens. Lay rows out padded."
+                )
+            return hidden_states(self.fused, cells, self._checkpoints)
+        output = self.backbone(input_ids=cells.input_ids, use_cache=False)
+        return output.last_hidden_state[cells.row, cells.column]
 
     def frozen(self) -> Policy:
         """The policy as it is now, for good. What is trained is copied; a frozen base is shared.

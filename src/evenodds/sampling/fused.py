@@ -64,6 +64,7 @@ class FusedDecoder:
 
     def __init__(self, policy: Policy, model: Fused) -> None:
         self.policy, self.model, self.shape = policy, model, model.shape
+        model.refresh()  # a learner may have changed the factors since the model was read
         self.device = policy.device
         self.blocks = [_Block.of(layer) for layer in model.layers]
         self.head = _decoding_head(policy.head)

@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from evenodds.batch import Cells, Packed
 from evenodds.domain import Limits, Prompt, Rollout, rollout_seed
 from evenodds.errors import UsageError
 from evenodds.lab.toy.grammar import TOKENS, Letters, make_grammar
@@ -93,9 +94,12 @@ class GruPolicy:
         return cls(model, Codec(letters, frozenset({letters.eos_token_id})))
 
     @property
-    def is_plain_causal(self) -> bool:
-        """False: a recurrent state cannot skip the answers that share a row."""
+    def can_share(self) -> bool:
+        """False: a recurrent state cannot skip the answers that share a prompt."""
         return False
+
+    def refresh(self) -> None:
+        """Nothing is kept beside the weights."""
 
     @property
     def size(self) -> int:
@@ -124,21 +128,19 @@ class GruPolicy:
 
     def logprobs(
         self,
-        input_ids: Int[Tensor, "r s"],
-        positions: Int[Tensor, "r s"],
-        mask: Bool[Tensor, "r 1 s s"] | None,
-        at: tuple[Int[Tensor, " n"], Int[Tensor, " n"]],
+        cells: Cells,
         targets: Int[Tensor, " n"],
         temperature: float,
         entropy_gradient: bool = False,
     ) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
         """log pi and entropy (nats) of `targets`, under the grammar and at `temperature`.
 
-        positions are not used, for a GRU counts by itself. Raises `UsageError` for a mask.
+        Raises `UsageError` for packed tokens.
         """
-        if mask is not None:
-            raise UsageError("a GRU reads its rows in order. Got a mask. Lay rows out padded.")
-        return _chosen(self.logits(input_ids, at) / temperature, targets, entropy_gradient)
+        if isinstance(cells, Packed):
+            raise UsageError("a GRU reads rows in order. Got packed tokens. Lay rows out padded.")
+        at = cells.row, cells.column
+        return _chosen(self.logits(cells.input_ids, at) / temperature, targets, entropy_gradient)
 
 
 @dataclass

@@ -54,13 +54,18 @@ class Projection:
         self.high = high.to(self.weight.dtype)
 
 
-def factors(module: Any) -> tuple[Tensor, Tensor, float] | None:
+def adapter_of(module: Any) -> tuple[nn.Parameter, nn.Parameter, float] | None:
     """A [rank, in], B [out, rank] and the scale of the active adapter; None if there is none."""
     for name in getattr(module, "active_adapters", ()):
         if name in module.lora_A:
-            low, high = module.lora_A[name].weight, module.lora_B[name].weight
-            return low.detach(), high.detach(), module.scaling[name]
+            return module.lora_A[name].weight, module.lora_B[name].weight, module.scaling[name]
     return None
+
+
+def factors(module: Any) -> tuple[Tensor, Tensor, float] | None:
+    """The same without gradients."""
+    found = adapter_of(module)
+    return None if found is None else (found[0].detach(), found[1].detach(), found[2])
 
 
 def _no_factors(base: Any) -> tuple[Tensor, Tensor, float]:
@@ -130,13 +135,17 @@ class Shape:
 
 @dataclass(frozen=True)
 class Fused:
-    """The model below its output head. embedding [vocabulary, hidden]; rotary gives cos and sin."""
+    """The model below its output head. embedding [vocabulary, hidden]; rotary gives cos and sin.
+
+    padding: the token whose embedding the modules never change, if there is one.
+    """
 
     shape: Shape
     embedding: nn.Parameter
     layers: tuple[Layer, ...]
     norm: nn.Parameter
     rotary: nn.Module
+    padding: int | None = None
 
     @property
     def device(self) -> torch.device:
@@ -152,8 +161,14 @@ class Fused:
 def read(backbone: Any, config: Any) -> Fused:
     """A view of the modules below the output head, for a model that `supports` accepts."""
     layers = tuple(_layer(block) for block in backbone.layers)
-    embedding = backbone.embed_tokens.weight
-    return Fused(Shape.of(config), embedding, layers, backbone.norm.weight, backbone.rotary_emb)
+    return Fused(
+        Shape.of(config),
+        backbone.embed_tokens.weight,
+        layers,
+        backbone.norm.weight,
+        backbone.rotary_emb,
+        getattr(backbone.embed_tokens, "padding_idx", None),
+    )
 
 
 def supports(backbone: Any, config: Any) -> bool:
