@@ -201,3 +201,44 @@ def test_the_end_token_may_equal_the_padding_token() -> None:
 def test_a_sliding_window_is_not_decoded_fused() -> None:
     policy = make_policy("qwen2", use_sliding_window=True, max_window_layers=0, sliding_window=4)
     assert policy.fused is None
+
+
+@pytest.mark.parametrize("family", ["qwen3", "gpt2"])
+@pytest.mark.parametrize("max_rows", [5, 256])
+def test_a_host_that_reads_one_step_late_gets_the_same_rollouts(family, max_rows) -> None:
+    def drawn(lags: bool) -> list[tuple[str, bytes]]:
+        sampler = NativeSampler(make_policy(family), max_rows)
+        sampler.lags = lags
+        groups = sampler.sample(PROMPTS, 4, Limits(30, stop_strings=("7",)), 3)
+        return [(r.text, r.ids.tobytes()) for group in groups for r in group]
+
+    assert drawn(True) == drawn(False)
+
+
+def test_groups_are_handed_over_once_each_as_they_finish() -> None:
+    seen: dict[int, list] = {}
+    sampler = NativeSampler(make_policy("qwen3"), max_rows=9)
+    groups = sampler.sample(PROMPTS, 4, Limits(20), 1, seen.__setitem__)
+    assert sorted(seen) == list(range(len(PROMPTS)))
+    assert [seen[p] for p in range(len(PROMPTS))] == groups
+
+
+def test_tokens_that_are_kept_stay_within_the_budget() -> None:
+    """A budget for one group decodes group after group, and draws the same."""
+    wide = NativeSampler(make_policy("qwen3"))
+    tight = NativeSampler(make_policy("qwen3"), max_cells=1)
+    most = 0
+    step = tight.decoder.step
+
+    def counted(tokens):
+        nonlocal most
+        most = max(most, len(tokens))
+        return step(tokens)
+
+    tight.decoder.step = counted
+    texts = [
+        [r.text for group in sampler.sample(PROMPTS, 4, Limits(20), 1) for r in group]
+        for sampler in (wide, tight)
+    ]
+    assert texts[0] == texts[1]
+    assert most == 4

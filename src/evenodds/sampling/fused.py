@@ -23,6 +23,7 @@ from evenodds.policies.fused.weights import Fused, Layer
 from evenodds.policies.policy import Head
 from evenodds.sampling.packed import Decoding, PackedLinear, can_pack
 from evenodds.sampling.slots import Slots
+from evenodds.sampling.transfer import sent
 
 WORTH = 8  # tokens that prompts must share before they are run once
 
@@ -60,16 +61,16 @@ class FusedDecoder:
     """
 
     takes_more = True
-    patience = 0.0
 
     def __init__(self, policy: Policy, model: Fused) -> None:
         self.policy, self.model, self.shape = policy, model, model.shape
         model.refresh()  # a learner may have changed the factors since the model was read
         self.device = policy.device
+        self.patience = 0.0 if policy.device.type == "cpu" else 1 / 8
         self.blocks = [_Block.of(layer) for layer in model.layers]
         self.head = _decoding_head(policy.head)
         self.cos, self.sin = self._tables(0)
-        self.start()
+        self.start(0)
 
     def refresh(self) -> None:
         """Read the learner's weights again."""
@@ -78,11 +79,11 @@ class FusedDecoder:
             for projection in (block.qkv, block.out, block.gate_up, block.down):
                 projection.refresh()
 
-    def start(self) -> None:
-        """Forget all rows."""
+    def start(self, columns: int) -> None:
+        """Forget all rows, and their memory. None will hold more than `columns` tokens."""
         shape = self.shape
         like = self.model.embedding.detach()
-        self.slots = Slots(len(self.blocks), shape.kv_heads, shape.head_size, like)
+        self.slots = Slots(len(self.blocks), shape.kv_heads, shape.head_size, columns, like)
 
     def admit(self, prompts: Sequence[NDArray[np.int64]], copies: int) -> Float[Tensor, "p v"]:
         """Run each prompt once, give each `copies` rows behind the present ones.
@@ -107,17 +108,17 @@ class FusedDecoder:
         """Append one token to every row and return the logits after it."""
         self._reach(int(self.slots.sizes.max()) + 1)
         x = functional.embedding(tokens, self.model.embedding)
-        lengths = torch.from_numpy(self.slots.sizes).to(self.device, non_blocking=True)
+        lengths = sent(self.slots.sizes, self.device)
         cos, sin = self.cos[lengths][:, None], self.sin[lengths][:, None]
         mask = self._unseen(lengths)
         places = self.slots.places(lengths)
         size = self.shape.head_size
         for number, block in enumerate(self.blocks):
             q, k, v = self._project(block, x, cos, sin)
-            keys, values = self.slots.stores[number].view(2, -1, size)
-            keys.index_copy_(0, places, k.reshape(-1, size))
-            values.index_copy_(0, places, v.reshape(-1, size))
-            x = self._finish(block, x, self._attend(q, *self.slots.layer(number), mask))
+            self.slots.stores[number].view(-1, size).index_copy_(
+                0, places, torch.stack((k, v)).view(-1, size)
+            )
+            x = self._finish(block, x, self._attend(q, self.slots.layer(number), mask))
         self.slots.sizes = self.slots.sizes + 1
         return self.head(rms(x, self.model.norm, self.shape.eps))
 
@@ -160,14 +161,14 @@ class FusedDecoder:
         q, k = rotate(turned, cos, sin).split([shape.heads, shape.kv_heads], dim=-2)
         return q, k, v
 
-    def _attend(self, q: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+    def _attend(self, q: Tensor, slots: Tensor, mask: Tensor) -> Tensor:
         """One query a row; the heads of one KV head stand in as query rows: no copy of the keys.
 
         Two products over whole, contiguous slots beat the fused kernel here by 2 to 4 times.
         """
         grouped = (q * self.shape.head_size**-0.5).unflatten(1, (self.shape.kv_heads, -1))
-        scores = torch.matmul(grouped, keys.transpose(-1, -2)).add_(mask)
-        return torch.matmul(scores.softmax(-1), values).flatten(1)
+        scores = torch.matmul(grouped, slots[0].transpose(-1, -2)).add_(mask)
+        return torch.matmul(scores.softmax(-1), slots[1]).flatten(1)
 
     def _finish(self, block: _Block, x: Tensor, seen: Tensor) -> Tensor:
         x = block.out(seen).add_(x)
@@ -194,13 +195,10 @@ class FusedDecoder:
             both = torch.stack((k.transpose(1, 2), v.transpose(1, 2)))
             if before:
                 both = torch.cat((before[number].expand(-1, len(ids), -1, -1, -1), both), dim=3)
+            repeats = self.shape.heads // self.shape.kv_heads
+            keys, values = both if repeats == 1 else both.repeat_interleave(repeats, dim=2)
             seen = functional.scaled_dot_product_attention(
-                q.transpose(1, 2),
-                both[0],
-                both[1],
-                attn_mask=mask,
-                is_causal=mask is None,
-                enable_gqa=self.shape.heads != self.shape.kv_heads,
+                q.transpose(1, 2), keys, values, attn_mask=mask, is_causal=mask is None
             )
             x = self._finish(block, x, seen.transpose(1, 2).flatten(2))
             found.append(both)

@@ -44,12 +44,13 @@ class ModuleDecoder:
         self.device = policy.device
         accepted = signature(policy.backbone.forward).parameters
         self.cache_name = "cache" if "cache" in accepted else "past_key_values"  # by release
-        self.start()
+        self.start(0)
 
     def refresh(self) -> None:
         """Nothing is copied here: the modules are the learner's own."""
 
-    def start(self) -> None:
+    def start(self, columns: int) -> None:
+        """Forget all rows. The cache grows by itself, so `columns` does not matter."""
         self.cache: Any = None
         self.mask = torch.zeros(0, 0, dtype=torch.long, device=self.device)
 
@@ -79,7 +80,7 @@ class ModuleDecoder:
         """Forget these rows. Returns, for each row that is left, which one it was."""
         left = np.setdiff1d(np.arange(len(self.mask)), rows)
         if len(left) == 0:
-            self.start()
+            self.start(0)
             return left
         chosen = torch.from_numpy(left).to(self.device)
         self.cache.batch_select_indices(chosen)

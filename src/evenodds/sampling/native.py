@@ -23,6 +23,7 @@ from evenodds.policies import Codec, Policy
 from evenodds.sampling import Finished, Progress
 from evenodds.sampling.fused import FusedDecoder
 from evenodds.sampling.modules import ModuleDecoder
+from evenodds.sampling.transfer import Arrival, sent
 
 PREFILL = 8192  # tokens of prompts that are run at once, padding included
 BLOCK = 256  # softmax mass is summed in blocks of this many tokens; only one block is searched
@@ -66,8 +67,9 @@ def draw(
 class Decoder(Protocol):
     """Rows that grow by a token a step. New rows stand behind the present ones.
 
-    takes_more: whether rows can be added to those there are. patience: share of finished rows that
-    are decoded for nothing before they are dropped, where dropping is not free.
+    start: forget all rows; none will hold more than `columns` tokens. takes_more: whether rows can
+    be added to those there are. patience: share of finished rows that are decoded for nothing
+    before they are dropped, where dropping is not free.
     """
 
     patience: float
@@ -75,7 +77,7 @@ class Decoder(Protocol):
     @property
     def takes_more(self) -> bool: ...
     def refresh(self) -> None: ...
-    def start(self) -> None: ...
+    def start(self, columns: int) -> None: ...
     def admit(self, prompts: Sequence[NDArray[np.int64]], copies: int) -> Float[Tensor, "p v"]: ...
     def step(self, tokens: Int[Tensor, " b"]) -> Float[Tensor, "b v"]: ...
     def drop(self, rows: NDArray[np.int64]) -> NDArray[np.int64]: ...
@@ -94,16 +96,20 @@ class Pages:
         self.logprobs = np.zeros(size, dtype=np.float32)
         self.lengths = np.zeros(len(seeds), dtype=np.int64)
         self.stops: list[Stop | None] = [None] * len(seeds)
-        self.finished = 0
+        self.over = np.zeros(len(seeds), dtype=bool)
         self.is_stop = np.zeros(vocabulary, dtype=bool)
         self.is_stop[[i for i in codec.stop_ids if i < vocabulary]] = True
         strings = limits.stop_strings
         self.may_end = codec.may_end(strings, vocabulary) if strings else None
 
+    @property
+    def finished(self) -> int:
+        return int(self.over.sum())
+
     def write(
         self, lines: NDArray[np.int64], tokens: NDArray[np.int64], logprobs: NDArray[np.float32]
-    ) -> NDArray[np.bool_]:
-        """Append a token to each line. Returns which of them are finished now."""
+    ) -> NDArray[np.int64]:
+        """Append a token to each line. Returns the lines that are finished now."""
         at = self.lengths[lines]
         self.ids[lines, at], self.logprobs[lines, at] = tokens, logprobs
         self.lengths[lines] = at + 1
@@ -117,8 +123,8 @@ class Pages:
         ):
             for line in lines[where]:
                 self.stops[line] = stop
-        over = ended | matched | full
-        self.finished += int(over.sum())
+        over = lines[ended | matched | full]
+        self.over[over] = True
         return over
 
     def _matched(
@@ -158,8 +164,9 @@ class Pages:
 class _Work:
     """What one call of `sample` has to do. waiting: prompts that have no rows yet.
 
-    lines: the line of `pages` that each row of the decoder writes on. tokens: the last one of each
-    row. open: answers of each prompt that are not finished.
+    open: answers of each prompt that are not finished. lines: the line of `pages` that each row of
+    the decoder writes on. tokens: the last one of each row, on the device. pending: a draw whose
+    tokens the host has not seen yet.
     """
 
     pages: Pages
@@ -167,9 +174,20 @@ class _Work:
     copies: int
     waiting: deque[int]
     open: NDArray[np.int64]
+    tokens: Tensor
     lines: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    tokens: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    alive: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    pending: Arrival | None = None
+
+    @property
+    def longest(self) -> int:
+        """Tokens that a row may come to hold."""
+        return max(prompt.size for prompt in self.prompts) + self.pages.limits.max_tokens
+
+    def uniforms(self, lines: NDArray[np.int64]) -> Tensor:
+        """What decides the next draw of each line."""
+        drawn = self.pages.lengths[lines] + (self.pending is not None)
+        drawn = drawn.clip(max=self.pages.limits.max_tokens - 1)  # of lines that are over
+        return sent(self.pages.uniforms[lines, drawn], self.tokens.device)
 
     def taken(self, rows: int, cells: int) -> list[int]:
         """The next prompts whose answers fit into so many rows, and into so many tokens in all.
@@ -208,6 +226,7 @@ class NativeSampler:
     progress: Progress | None = None
 
     def __post_init__(self) -> None:
+        self.lags = self.policy.device.type == "cuda"  # the host reads a draw one step late
         self.decoder: Decoder = (
             FusedDecoder(self.policy, self.policy.fused)
             if self.policy.fused is not None
@@ -247,67 +266,81 @@ class NativeSampler:
             if finished is not None:
                 finished(p, groups[p])
 
-        waiting = deque(range(len(ids)))
-        left = np.full(len(ids), group_size)
-        self._fill(_Work(pages, ids, group_size, waiting, left), close)
+        work = _Work(
+            pages,
+            ids,
+            group_size,
+            waiting=deque(range(len(ids))),
+            open=np.full(len(ids), group_size),
+            tokens=torch.zeros(0, dtype=torch.long, device=self.policy.device),
+        )
+        try:
+            self._fill(work, close)
+        finally:
+            self.decoder.start(0)  # the learner needs the memory now
         return [groups[p] for p in range(len(ids))]
 
     def _fill(self, work: _Work, close: Callable[[int], None]) -> None:
         """Decode until every line is finished."""
-        self.decoder.start()
-        device = self.policy.device
-        while work.waiting or work.alive.any():
+        if not work.prompts:
+            return
+        self.decoder.start(work.longest)
+        while True:
             self._leave(work)
-            if self._admit(work, close):
+            if work.waiting and self._admit(work, close):
                 continue
-            logits = self.decoder.step(torch.from_numpy(work.tokens).to(device))
-            live = np.flatnonzero(work.alive)
-            if len(live) < len(work.lines):
-                logits = logits[torch.from_numpy(live).to(device)]
-            work.tokens[live], over = self._draw(work, work.lines[live], logits, close)
-            work.alive[live] = ~over
-            if self.progress is not None:
-                self.progress(work.pages.finished, len(work.pages.stops))
+            if not len(work.lines):
+                return
+            arrived = self._drawn(work, work.lines, self.decoder.step(work.tokens))
+            work.tokens = arrived.tokens
+            if self.lags:
+                work.pending, arrived = arrived, work.pending
+            if arrived is not None:
+                self._settle(work, arrived, close)
 
     def _admit(self, work: _Work, close: Callable[[int], None]) -> bool:
         """Give rows to waiting prompts, if there is room. Returns whether there was."""
-        if not work.waiting or (len(work.lines) and not self.decoder.takes_more):
+        if len(work.lines) and not self.decoder.takes_more:
             return False
         copies = work.copies
         taken = work.taken(self.max_rows - len(work.lines), self.max_cells - work.held())
         if not taken:
             return False
+        if work.pending is not None:
+            self._settle(work, work.pending, close)
+            work.pending = None
         logits = self.decoder.admit([work.prompts[p] for p in taken], copies)
         new = np.concatenate([np.arange(p * copies, (p + 1) * copies) for p in taken])
-        drawn, over = self._draw(work, new, logits.repeat_interleave(copies, dim=0), close)
-        work.lines, work.tokens = np.append(work.lines, new), np.append(work.tokens, drawn)
-        work.alive = np.append(work.alive, ~over)
+        arrived = self._drawn(work, new, logits.repeat_interleave(copies, dim=0))
+        self._settle(work, arrived, close)
+        work.lines = np.append(work.lines, new)
+        work.tokens = torch.cat((work.tokens, arrived.tokens))
         return True
 
     def _leave(self, work: _Work) -> None:
         """Drop finished rows, as soon as there are enough of them to be worth it."""
-        gone = np.flatnonzero(~work.alive)
-        if len(gone) and len(gone) >= self.decoder.patience * len(work.alive):
+        over = work.pages.over[work.lines]
+        gone = np.flatnonzero(over)
+        if len(gone) and (len(gone) >= self.decoder.patience * len(over)):
             order = self.decoder.drop(gone)
-            work.lines, work.tokens = work.lines[order], work.tokens[order]
-            work.alive = work.alive[order]
+            work.lines = work.lines[order]
+            work.tokens = work.tokens[sent(order, work.tokens.device)]
 
-    def _draw(
-        self,
-        work: _Work,
-        lines: NDArray[np.int64],
-        logits: Float[Tensor, "b v"],
-        close: Callable[[int], None],
-    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """The next token of each line, and which of them are finished now."""
-        pages = work.pages
-        uniforms = torch.from_numpy(pages.uniforms[lines, pages.lengths[lines]])
-        tokens, logprobs = draw(logits, uniforms.to(logits.device), pages.limits.temperature)
-        drawn = tokens.cpu().numpy()
-        over = pages.write(lines, drawn, logprobs.float().cpu().numpy())
-        for line in lines[over]:
-            prompt = line // work.copies
+    def _drawn(self, work: _Work, lines: NDArray[np.int64], logits: Tensor) -> Arrival:
+        """The next token of each line, on its way to the host."""
+        uniforms = work.uniforms(lines)
+        return Arrival(lines, *draw(logits, uniforms, work.pages.limits.temperature))
+
+    def _settle(self, work: _Work, arrived: Arrival, close: Callable[[int], None]) -> None:
+        """Write down what was drawn; hand over the groups that are complete now."""
+        tokens, logprobs = arrived.read()
+        live = ~work.pages.over[arrived.lines]
+        if not live.all():
+            tokens, logprobs = tokens[live], logprobs[live]
+        for line in work.pages.write(arrived.lines[live], tokens, logprobs):
+            prompt = int(line // work.copies)
             work.open[prompt] -= 1
             if not work.open[prompt]:
-                close(int(prompt))
-        return drawn, over
+                close(prompt)
+        if self.progress is not None:
+            self.progress(work.pages.finished, len(work.pages.stops))

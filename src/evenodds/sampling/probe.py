@@ -23,13 +23,13 @@ EXACT, ROUGH = 1e-3, 0.5  # nats that float32 and shorter types may differ by
 def _decoded(policy: Policy, decoder: Decoder) -> tuple[Tensor, Tensor]:
     """Ids [2, prompt + 1] and the decoder's logits [2, 2, vocabulary] at the last two of them."""
     ids = policy.codec.encode(PROMPT)
-    decoder.start()
+    decoder.start(len(ids) + 2)
     try:
         first = decoder.admit([ids], 2)
         tokens = first[0].topk(2).indices
         second = decoder.step(tokens)
     finally:
-        decoder.start()
+        decoder.start(0)
     prompt = torch.from_numpy(ids).to(policy.device).expand(2, -1)
     return torch.cat([prompt, tokens[:, None]], 1), torch.stack([first.expand(2, -1), second], 1)
 

@@ -14,16 +14,19 @@ from torch import Tensor
 from torch.nn import functional
 
 STEP = 16  # columns in use are rounded up to this, so that shapes repeat
-GROWTH = 1.5  # what is too small grows by this factor at least, so that growing is rarely paid
+GROWTH = 64  # columns that are added at least where there are too few
 
 
 class Slots:
     """For each layer a tensor [2, rows, kv heads, columns, head size]; 0 for keys, 1 for values.
 
-    It is zero where nothing was written: what is masked must still be a number.
+    It is zero where nothing was written: what is masked must still be a number. Rows are allocated
+    as they come; columns grow up to `most` in a few large steps, because most answers end long
+    before they must.
     """
 
-    def __init__(self, layers: int, heads: int, size: int, like: Tensor) -> None:
+    def __init__(self, layers: int, heads: int, size: int, most: int, like: Tensor) -> None:
+        self.most = most + -most % STEP
         self.rows, self.columns = 0, 0  # in use
         self.sizes = np.zeros(0, dtype=np.int64)  # tokens that each row holds
         self.stores = [like.new_zeros(2, 0, heads, 0, size) for _ in range(layers)]
@@ -33,11 +36,12 @@ class Slots:
         return self.stores[number][:, : self.rows, :, : self.columns]
 
     def places(self, lengths: Int[Tensor, " r"]) -> Int[Tensor, " n"]:
-        """Where the token behind each row goes, by row and head: [rows * kv heads] indices into a
-        layer's keys seen as [all, head size]."""
-        _, _, heads, columns, _ = self.stores[0].shape
+        """Where the token behind each row goes: indices into a layer seen as [all, head size], of
+        its key by row and head, then of its value."""
+        _, rows, heads, columns, _ = self.stores[0].shape
         numbers = torch.arange(len(lengths) * heads, device=lengths.device)
-        return numbers * columns + lengths.repeat_interleave(heads)
+        keys = numbers * columns + lengths.repeat_interleave(heads)
+        return torch.cat((keys, keys + rows * heads * columns))
 
     def widen(self, columns: int) -> None:
         """Use at least so many columns."""
@@ -77,9 +81,11 @@ class Slots:
         have_rows, have_columns = self.stores[0].shape[1], self.stores[0].shape[3]
         if rows <= have_rows and columns <= have_columns:
             return
-        more_rows = max(rows, int(GROWTH * have_rows)) - have_rows if rows > have_rows else 0
-        wide = max(columns, int(GROWTH * have_columns)) if columns > have_columns else have_columns
-        wide += -wide % STEP
-        padding = (0, 0, 0, wide - have_columns, 0, 0, 0, more_rows)
+        wide = have_columns
+        if columns > have_columns:
+            growth = max(GROWTH, have_columns // 4)
+            wide = max(columns, min(have_columns + growth, self.most))
+            wide += -wide % STEP
+        padding = (0, 0, 0, wide - have_columns, 0, 0, 0, max(0, rows - have_rows))
         for number, store in enumerate(self.stores):
             self.stores[number] = functional.pad(store, padding)
