@@ -96,8 +96,8 @@ class _Pass:
     micro_batches: int
 
 
-def _seen(tokens: Tokens, scored: Scored) -> dict[str, NDArray[Any]]:
-    """What is kept of a micro-batch for the diagnostics, on the CPU. position: in its answer."""
+def _seen(tokens: Tokens, scored: Scored) -> dict[str, Tensor]:
+    """What is kept of a micro-batch for the diagnostics. position: in its answer."""
     starts = tokens.lengths.cumsum(0) - tokens.lengths
     numbers = torch.arange(len(tokens.rollout), device=starts.device)
     kept = {
@@ -109,13 +109,15 @@ def _seen(tokens: Tokens, scored: Scored) -> dict[str, NDArray[Any]]:
         "reference": tokens.reference_logprobs,
         "clipped": scored.clipped,
         "position": numbers - starts[tokens.rollout],
+        "loss": scored.loss[None],
     }
-    arrays = {name: v.detach().cpu().numpy() for name, v in kept.items() if v is not None}
+    return {name: value.detach() for name, value in kept.items() if value is not None}
+
+
+def _moved(rows: Sequence[Mapping[str, Tensor]]) -> dict[str, NDArray[Any]]:
+    """All micro-batches together on the CPU: a GPU is waited for once a pass."""
+    arrays = {name: torch.cat([row[name] for row in rows]).cpu().numpy() for name in rows[0]}
     return {n: v.astype(np.float64) if v.dtype.kind == "f" else v for n, v in arrays.items()}
-
-
-def _joined(rows: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
-    return {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
 
 
 def asked(policy: Scorer, batch: Batch, budget: int) -> Iterator[MicroBatch]:
@@ -137,10 +139,19 @@ def ask(
     return policy.logprobs(micro.cells, micro.targets, temperature, entropy_gradient)
 
 
-def by_answer(micro: MicroBatch, logprobs: NDArray[Any]) -> dict[int, NDArray[Any]]:
-    """Values of the tokens, [n], cut into answers by their index in the batch."""
-    ends = np.cumsum(micro.lengths.cpu().numpy())[:-1]
-    return dict(zip(micro.index, np.split(logprobs, ends), strict=True))
+def by_answer(
+    micros: Sequence[MicroBatch], logprobs: Sequence[Tensor]
+) -> dict[int, NDArray[np.float32]]:
+    """Values of the tokens of each micro-batch, [n], cut into answers by their index in the batch.
+
+    They may still be under way on a device: it is waited for once.
+    """
+    if not micros:
+        return {}
+    values = torch.cat([value.detach() for value in logprobs]).cpu().numpy()
+    ends = torch.cat([micro.lengths for micro in micros]).cumsum(0).cpu().numpy()[:-1]
+    index = [number for micro in micros for number in micro.index]
+    return dict(zip(index, np.split(values, ends), strict=True))
 
 
 class TorchLearner:
@@ -212,18 +223,18 @@ class TorchLearner:
 
     def _backward(self, batch: Batch, objective: Objective) -> _Pass:
         """Gradients of the whole batch, added up over its micro-batches."""
-        rows: list[dict[str, NDArray[Any]]] = []
-        pieces: dict[int, NDArray[np.float32]] = {}
-        loss = 0.0
+        rows: list[dict[str, Tensor]] = []
+        micros: list[MicroBatch] = []
         for micro in asked(self.policy, batch, self.options.micro_batch_tokens):
             logprobs, entropy = ask(self.policy, micro, batch.temperature, objective.entropy != 0)
             tokens = micro.tokens(logprobs, entropy)
             scored = objective.score(tokens, batch.extent)
             scored.loss.backward()
-            loss += float(scored.loss.detach())
             rows.append(_seen(tokens, scored))
-            pieces.update(by_answer(micro, logprobs.detach().cpu().numpy()))
-        return _Pass(loss, _joined(rows), pieces, len(rows))
+            micros.append(micro)
+        pieces = by_answer(micros, [row["logprobs"] for row in rows])
+        seen = _moved(rows)
+        return _Pass(float(seen.pop("loss").sum()), seen, pieces, len(rows))
 
     def state(self) -> tuple[dict[str, torch.Tensor], dict[str, int]]:
         """Optimizer moments by parameter name, and the counts, for a checkpoint."""

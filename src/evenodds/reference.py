@@ -30,12 +30,10 @@ class TorchReference:
 
     @torch.no_grad()
     def annotate(self, groups: Sequence[Group]) -> list[Group]:
-        found: dict[int, np.ndarray] = {}
         batch = _everything(groups)
-        for micro in asked(self.policy, batch, self.micro_batch_tokens):
-            logprobs, _ = ask(self.policy, micro, batch.temperature)
-            found |= by_answer(micro, logprobs.cpu().numpy())
-        return _annotated(groups, found)
+        micros = list(asked(self.policy, batch, self.micro_batch_tokens))
+        logprobs = [ask(self.policy, micro, batch.temperature)[0] for micro in micros]
+        return _annotated(groups, by_answer(micros, logprobs))
 
 
 def _everything(groups: Sequence[Group]) -> Batch:

@@ -50,10 +50,10 @@ class Head:
     def frozen(self) -> Tensor | None:
         """The weight [v, h] of a plain linear head that does not learn; None of any other."""
         linear: Any = self.linear
-        plain = type(linear) is nn.Linear and linear.bias is None
-        if not plain or linear.weight.requires_grad or self.scale != 1.0 or self.softcap:
+        if type(linear) is not nn.Linear or self.scale != 1.0 or self.softcap:
             return None
-        return linear.weight
+        learns = any(parameter.requires_grad for parameter in linear.parameters())
+        return None if learns or "bias" in dict(linear.named_parameters()) else linear.weight
 
 
 def _chunk(

@@ -8,7 +8,8 @@ import torch
 
 from evenodds.batch import Answer, Batch, PromptAnswers
 from evenodds.domain import Extent
-from evenodds.learner import ask, asked
+from evenodds.learner import LearnerOptions, TorchLearner, ask, asked
+from evenodds.policies.fused import attention
 from tests.sampling.test_native import FUSED
 from tests.tiny import make_lora, make_policy
 
@@ -94,3 +95,85 @@ def test_gradients_of_an_adapter_are_those_of_the_modules(name, warm) -> None:
     family, changes = FUSED[name]
     policy = make_lora(make_policy(family, **changes), warm=warm)
     assert_equal(policy, make_batch(SHAPES["shared prompts"]))
+
+
+@pytest.mark.parametrize("few_keys", [0, 10_000])
+@pytest.mark.parametrize("few_tokens", [1, 10_000])
+def test_every_way_through_attention_is_the_same(few_keys, few_tokens, monkeypatch) -> None:
+    """Both kernels, and answers in one block or in several by their lengths."""
+    monkeypatch.setattr(attention, "FEW_KEYS", few_keys)
+    monkeypatch.setattr(attention, "FEW_TOKENS", few_tokens)
+    batch = make_batch(SHAPES["shared prompts"])
+    (micro,) = asked(make_policy(), batch, 10_000)
+    assert (len(attention.arrange(make_policy().fused, micro.cells).blocks) > 2) == (few_tokens < 2)
+    assert_equal(make_policy("llama"), batch)
+
+
+@pytest.mark.parametrize("budget", [1, 30, 60])
+def test_micro_batches_add_up_to_the_same_gradients(budget) -> None:
+    assert_equal(make_lora(make_policy()), make_batch(SHAPES["shared prompts"]), budget)
+
+
+def test_gradients_of_an_adapter_on_some_layers_at_a_temperature() -> None:
+    policy = make_lora(make_policy("llama"), targets=["k_proj", "up_proj", "o_proj"])
+    assert_equal(policy, make_batch(SHAPES["shared prompts"], temperature=0.7))
+
+
+def test_changed_weights_are_read_at_every_pass() -> None:
+    policy, batch = make_lora(make_policy()), make_batch(SHAPES["shared prompts"])
+    for _ in range(2):
+        assert_equal(policy, batch)
+        with torch.no_grad():
+            for parameter in policy.trainable().values():
+                parameter.add_(0.05 * torch.randn_like(parameter))
+
+
+def kept_bytes(policy, batch: Batch) -> int:
+    """What autograd keeps between forward and backward, parameters not counted."""
+    own = {p.untyped_storage().data_ptr() for p in policy.model.parameters()}
+    found: dict[int, int] = {}
+
+    def keep(tensor: torch.Tensor) -> torch.Tensor:
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in own:
+            found[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        values = fused(policy, batch)
+    assert values
+    return sum(found.values())
+
+
+def test_activations_that_are_computed_again_are_not_kept_and_change_no_gradient() -> None:
+    batch = make_batch(SHAPES["shared prompts"])
+    policy = make_policy(num_hidden_layers=6)
+    before = gradients(policy, batch, fused(policy, batch))
+    plainly = kept_bytes(policy, batch)
+    TorchLearner(policy, LearnerOptions(gradient_checkpointing=True))
+    assert kept_bytes(policy, batch) < plainly / 3
+    after = gradients(policy, batch, fused(policy, batch))
+    assert all(torch.equal(after[name], gradient) for name, gradient in before.items())
+
+
+def distance(found: dict, right: dict) -> float:
+    """Relative, over all gradients together."""
+    off = sum(float((found[n].float() - right[n]).square().sum()) for n in right)
+    return (off / sum(float(g.square().sum()) for g in right.values())) ** 0.5
+
+
+@pytest.mark.parametrize("family", ["qwen3", "llama"])
+def test_bfloat16_gradients_are_as_near_to_float32_as_those_of_the_modules(family) -> None:
+    batch = make_batch(SHAPES["shared prompts"])
+
+    def adapted(dtype: torch.dtype):
+        policy = make_policy(family)
+        policy.model.to(torch.bfloat16).to(dtype)
+        return make_lora(policy)
+
+    exact = adapted(torch.float32)
+    right = gradients(exact, batch, plain(exact, batch))
+    policy = adapted(torch.bfloat16)
+    modules = distance(gradients(policy, batch, plain(policy, batch)), right)
+    ours = distance(gradients(policy, batch, fused(policy, batch)), right)
+    assert ours < 1.3 * modules < 0.1
