@@ -7,6 +7,7 @@ all tokens in one line, in which a prompt stands once for all answers of its gro
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -310,17 +311,19 @@ def _tokens_of(prompt: PromptAnswers) -> int:
 
 
 def _grouped(batch: Batch, budget: int) -> Iterator[list[PromptAnswers]]:
-    """Prompts with their answers, as many at a time as stay within the budget together."""
+    """Prompts with their answers, about as many tokens at a time, and never above the budget."""
+    pieces = [piece for prompt in batch.prompts for piece in _pieces(prompt, budget)]
+    total = sum(map(_tokens_of, pieces))
+    even = total / max(1, math.ceil(total / budget))
     run: list[PromptAnswers] = []
     size = 0
-    for prompt in batch.prompts:
-        for piece in _pieces(prompt, budget):
-            tokens = _tokens_of(piece)
-            if run and size + tokens > budget:
-                yield run
-                run, size = [], 0
-            run.append(piece)
-            size += tokens
+    for piece in pieces:
+        tokens = _tokens_of(piece)
+        if run and (size + tokens > budget or size >= even):
+            yield run
+            run, size = [], 0
+        run.append(piece)
+        size += tokens
     if run:
         yield run
 

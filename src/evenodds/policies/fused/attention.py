@@ -28,12 +28,17 @@ FEW_TOKENS = 1024  # padded tokens below which a block is not worth splitting
 
 @dataclass(frozen=True)
 class Block:
-    """b sequences of at most l tokens. mask [b 1 l*r k], r query heads a KV head, is added to the
-    scores; keys are those of the prompts, where `chosen` [b, prompts] has a 1, and their own."""
+    """b sequences of at most l tokens, whose heads of one KV head stand in as query rows.
+
+    mask: added to the scores; kv heads are repeated where `few`: two products and a softmax are
+        faster than the fused kernel.
+    chosen: 1 at the prompt whose keys each sequence sees besides its own; None for prompts.
+    """
 
     sequences: int
     length: int
-    mask: Float[Tensor, "b 1 q k"]
+    few: bool
+    mask: Float[Tensor, "b 1 q k"] | Float[Tensor, "b*h q k"]
     chosen: Float[Tensor, "b p"] | None = None
 
 
@@ -138,7 +143,7 @@ def arrange(model: Fused, packed: Packed) -> Arrangement:
     half = shape.head_size // 2
     return Arrangement(
         shape=shape,
-        blocks=tuple(_block(span, packed.prompts, repeats, weight) for span in spans),
+        blocks=tuple(_block(span, packed.prompts, shape, weight) for span in spans),
         take=tensor(take.clip(0)),
         back=tensor(back),
         seen=tensor(seen.clip(0)),
@@ -148,16 +153,20 @@ def arrange(model: Fused, packed: Packed) -> Arrangement:
     )
 
 
-def _block(span: _Span, prompts: NDArray[np.int64], repeats: int, like: Tensor) -> Block:
-    sees = torch.from_numpy(_mask(span, prompts, repeats)).to(like.device, non_blocking=True)
+def _block(span: _Span, prompts: NDArray[np.int64], shape: Shape, like: Tensor) -> Block:
+    sees = torch.from_numpy(_mask(span, prompts, shape.heads // shape.kv_heads))
+    sees = sees.to(like.device, non_blocking=True)
     mask = torch.zeros(sees.shape, dtype=like.dtype, device=like.device)
     mask = mask.masked_fill_(~sees, float("-inf"))[:, None]
+    few = like.device.type == "cpu" and mask.shape[-1] <= FEW_KEYS
+    if few:
+        mask = mask.expand(-1, shape.kv_heads, -1, -1).flatten(0, 1)
     chosen = None
     if span.prompt_of is not None:
         numbers = torch.from_numpy(span.prompt_of).to(like.device, non_blocking=True)
         chosen = functional.one_hot(numbers, len(prompts)).to(like.dtype)
     count, length = span.cells.shape
-    return Block(count, length, mask, chosen)
+    return Block(count, length, few, mask, chosen)
 
 
 class _Spread(Function):
@@ -199,12 +208,13 @@ class _Gather(Function):
         return rows.mul_(at.real), None
 
 
-def _scores_and_sum(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
-    """softmax(q k' + mask) v for queries that are scaled already, [b, kv heads, l, size]."""
-    if q.device.type == "cpu" and k.shape[2] <= FEW_KEYS:
-        scores = torch.matmul(q, k.transpose(-1, -2)).add_(mask)
-        return torch.matmul(scores.softmax(-1), v)
-    return functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=1.0)
+def _weighted(q: Tensor, k: Tensor, v: Tensor, block: Block) -> Tensor:
+    """softmax(q k' / sqrt(d) + mask) v, [b, kv heads, l, d]."""
+    if not block.few:
+        return functional.scaled_dot_product_attention(q, k, v, attn_mask=block.mask)
+    q, k, v = q.flatten(0, 1), k.flatten(0, 1), v.flatten(0, 1)
+    scores = torch.baddbmm(block.mask, q, k.transpose(1, 2), alpha=q.shape[-1] ** -0.5)
+    return torch.bmm(scores.softmax(-1), v)
 
 
 def attend(fused: Float[Tensor, "t all_heads d"], at: Arrangement) -> Float[Tensor, "t heads*d"]:
@@ -228,9 +238,7 @@ def attend(fused: Float[Tensor, "t all_heads d"], at: Arrangement) -> Float[Tens
         elif prompt_k is not None and prompt_v is not None:
             k = torch.cat((_copies(block.chosen, prompt_k), k), dim=2)
             v = torch.cat((_copies(block.chosen, prompt_v), v), dim=2)
-        q = q * shape.head_size**-0.5
-        seen = _scores_and_sum(q, k, v, block.mask)
-        found.append(seen.reshape(-1, shape.head_size))
+        found.append(_weighted(q, k, v, block).reshape(-1, shape.head_size))
     gathered: Any = _Gather.apply(torch.cat(found), at)  # pyright: ignore[reportUnknownMemberType]
     return gathered
 

@@ -35,9 +35,9 @@ def hidden_states(model: Fused, packed: Packed, again: bool = False) -> Float[Te
 def _block(layer: Layer, x: Float[Tensor, "t h"], at: Arrangement) -> Float[Tensor, "t h"]:
     eps = at.shape.eps
     fused = project(rms(x, layer.norm_in, eps), layer.qkv).unflatten(-1, (-1, at.shape.head_size))
-    x = x + project(attend(_normed(layer, fused, at.shape), at), layer.out)
+    x = project(attend(_normed(layer, fused, at.shape), at), layer.out).add_(x)
     inner = project(rms(x, layer.norm_post, eps), layer.gate_up)
-    return x + project(gate(inner), layer.down)
+    return project(gate(inner), layer.down).add_(x)
 
 
 def _normed(layer: Layer, fused: Tensor, shape: Shape) -> Tensor:
