@@ -7,7 +7,7 @@ does not depend on the token is prepared once. The weights are the learner's own
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from torch.nn import functional
 
 from evenodds.policies import Policy
 from evenodds.policies.fused.operations import gated, rms, rotate
-from evenodds.policies.fused.weights import Fused, Layer
+from evenodds.policies.fused.weights import Fused, Layer, Shape
 from evenodds.policies.policy import Head
 from evenodds.sampling.packed import Decoding, PackedLinear, can_pack
 from evenodds.sampling.slots import Slots
@@ -39,19 +39,26 @@ def common_prefix(prompts: Sequence[NDArray[np.int64]]) -> int:
     return length if length >= WORTH else 0
 
 
-@dataclass(frozen=True)
 class _Block:
-    """A layer as it is decoded: its weights, and its projections ready to be multiplied."""
+    """A layer as it is decoded: its weights, and its projections ready to be multiplied.
 
-    layer: Layer
-    qkv: Decoding
-    out: Decoding
-    gate_up: Decoding
-    down: Decoding
+    heads_norm: [heads + kv heads, head size], the norms of queries and keys as one; or None.
+    """
 
-    @classmethod
-    def of(cls, layer: Layer) -> _Block:
-        return cls(layer, *(Decoding(projection) for projection in layer.projections))
+    def __init__(self, layer: Layer, shape: Shape) -> None:
+        self.layer, self.shape = layer, shape
+        self.qkv, self.out, self.gate_up, self.down = map(Decoding, layer.projections)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Take what the learner has changed."""
+        for projection in (self.qkv, self.out, self.gate_up, self.down):
+            projection.refresh()
+        q, k = self.layer.q_norm, self.layer.k_norm
+        self.heads_norm: Tensor | None = None
+        if q is not None and k is not None:
+            heads = q.expand(self.shape.heads, -1), k.expand(self.shape.kv_heads, -1)
+            self.heads_norm = torch.cat(heads).detach()
 
 
 class FusedDecoder:
@@ -67,7 +74,7 @@ class FusedDecoder:
         model.refresh()  # a learner may have changed the factors since the model was read
         self.device = policy.device
         self.patience = 0.0 if policy.device.type == "cpu" else 1 / 8
-        self.blocks = [_Block.of(layer) for layer in model.layers]
+        self.blocks = [_Block(layer, model.shape) for layer in model.layers]
         self.head = _decoding_head(policy.head)
         self.cos, self.sin = self._tables(0)
         self.start(0)
@@ -76,8 +83,9 @@ class FusedDecoder:
         """Read the learner's weights again."""
         self.model.refresh()
         for block in self.blocks:
-            for projection in (block.qkv, block.out, block.gate_up, block.down):
-                projection.refresh()
+            block.refresh()
+        if isinstance(self.head.linear, PackedLinear):
+            self.head.linear.refresh()
 
     def start(self, columns: int) -> None:
         """Forget all rows, and their memory. None will hold more than `columns` tokens."""
@@ -150,14 +158,12 @@ class FusedDecoder:
         self, block: _Block, x: Tensor, cos: Tensor, sin: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys and values [..., heads, head size] of x [..., hidden], rotated."""
-        shape, layer = self.shape, block.layer
-        fused = block.qkv(rms(x, layer.norm_in, shape.eps))
+        shape = self.shape
+        fused = block.qkv(rms(x, block.layer.norm_in, shape.eps))
         fused = fused.unflatten(-1, (-1, shape.head_size))
         turned, v = fused.split([shape.heads + shape.kv_heads, shape.kv_heads], dim=-2)
-        if layer.q_norm is not None and layer.k_norm is not None:
-            q, k = turned.split([shape.heads, shape.kv_heads], dim=-2)
-            q, k = rms(q, layer.q_norm, shape.eps), rms(k, layer.k_norm, shape.eps)
-            turned = torch.cat((q, k), dim=-2)
+        if block.heads_norm is not None:
+            turned = rms(turned, block.heads_norm, shape.eps)
         q, k = rotate(turned, cos, sin).split([shape.heads, shape.kv_heads], dim=-2)
         return q, k, v
 

@@ -1,7 +1,8 @@
 """Projections for decoding: the same products, with the weights in the processor's own layout.
 
-For few rows, a bfloat16 product on a CPU spends up to half of its time on bringing the weights into
-the layout that its kernel reads. Here that is done once for weights that never change.
+For few rows, a product on a CPU spends up to half of its time on bringing the weights into the
+layout that its kernel reads. Here that is done once: for good where the weights never change, after
+each update where they learn.
 """
 
 from __future__ import annotations
@@ -16,14 +17,15 @@ from torch.nn import functional
 from evenodds.policies.fused.weights import Projection
 
 ROWS = 64  # rows that the layout is chosen for; any number may be multiplied
+LARGE = 2**18  # float32 weights below this size are multiplied faster as they are
 
 
 def can_pack(weight: Tensor) -> bool:
     """Whether the library has a layout of its own for such weights, and it pays."""
+    large = weight.dtype == torch.float32 and weight.numel() >= LARGE
     return (
         weight.device.type == "cpu"
-        and weight.dtype == torch.bfloat16
-        and not weight.requires_grad
+        and (large or weight.dtype == torch.bfloat16)
         and torch.backends.mkldnn.is_available()
         and hasattr(torch.ops.mkldnn, "_linear_pointwise")
     )
@@ -40,14 +42,19 @@ def multiply(x: Tensor, packed: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 class PackedLinear(nn.Module):
-    """A linear layer that never changes, with its weights packed."""
+    """A linear layer with its weights packed."""
 
     def __init__(self, linear: Any) -> None:
         super().__init__()
-        self.packed, self.bias = pack(linear.weight), linear.bias
+        self.linear = [linear]  # in a list, or it would be a part of this module
+        self.packed = pack(linear.weight)
+
+    def refresh(self) -> None:
+        if self.linear[0].weight.requires_grad:
+            self.packed = pack(self.linear[0].weight)
 
     def forward(self, x: Tensor) -> Tensor:
-        return multiply(x, self.packed, self.bias)
+        return multiply(x, self.packed, self.linear[0].bias)
 
 
 @dataclass
@@ -63,13 +70,14 @@ class Decoding:
     high: Tensor | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        bases: list[Any] = self.projection.bases
-        if all(can_pack(base.weight) for base in bases):
-            self.base = pack(self.projection.weight)
+        self.packs = can_pack(self.projection.weight)
         self.refresh()
 
     def refresh(self) -> None:
-        """Take the projection's present factors."""
+        """Take the projection's present factors, and its weights if they learn."""
+        bases: list[Any] = self.projection.bases
+        if self.packs and (self.base is None or any(base.weight.requires_grad for base in bases)):
+            self.base = pack(self.projection.weight)
         self.low, self.high = self.projection.low, self.projection.high
         if self.base is not None and self.low is not None and self.high is not None:
             self.low, self.high = pack(self.low), pack(self.high)

@@ -66,11 +66,10 @@ class Slots:
         holes = gone[gone < left]
         movers = np.setdiff1d(order[left:], gone)
         order[holes] = movers
-        if len(holes):
-            to, source = torch.from_numpy(holes), torch.from_numpy(movers)
-            for store in self.stores:
-                to, source = to.to(store.device), source.to(store.device)
-                store[:, to] = store[:, source]
+        for to, source in zip(holes.tolist(), movers.tolist(), strict=True):
+            for number in range(len(self.stores)):
+                layer = self.layer(number)
+                layer[:, to] = layer[:, source]
         order = order[:left]
         self.sizes = self.sizes[order]
         self.rows = left
