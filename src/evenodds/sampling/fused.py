@@ -117,7 +117,7 @@ class FusedDecoder:
         self._reach(int(self.slots.sizes.max()) + 1)
         x = functional.embedding(tokens, self.model.embedding)
         lengths = sent(self.slots.sizes, self.device)
-        cos, sin = self.cos[lengths][:, None], self.sin[lengths][:, None]
+        cos, sin = self.cos[lengths].unsqueeze(1), self.sin[lengths].unsqueeze(1)
         mask = self._unseen(lengths)
         places = self.slots.places(lengths)
         size = self.shape.head_size
@@ -126,7 +126,7 @@ class FusedDecoder:
             self.slots.stores[number].view(-1, size).index_copy_(
                 0, places, torch.stack((k, v)).view(-1, size)
             )
-            x = self._finish(block, x, self._attend(q, self.slots.layer(number), mask))
+            x = self._finish(block, x, self._attend(q, self.slots.flat(number), mask))
         self.slots.sizes = self.slots.sizes + 1
         return self.head(rms(x, self.model.norm, self.shape.eps))
 
@@ -135,24 +135,24 @@ class FusedDecoder:
         return self.slots.drop(rows)
 
     def _reach(self, columns: int) -> None:
-        """Room and angles for `columns` tokens a row."""
+        """Room for `columns` tokens a row, and what depends on a position alone."""
         self.slots.widen(columns)
         if self.slots.columns > len(self.cos):
             self.cos, self.sin = self._tables(2 * self.slots.columns)
 
-    def _unseen(self, lengths: Int[Tensor, " b"]) -> Float[Tensor, "b 1 1 c"]:
-        """What is added to the scores: minus infinity at columns behind the row's own token."""
-        columns = torch.arange(self.slots.columns, device=self.device)
-        unseen = columns > lengths[:, None]
-        mask = torch.zeros(unseen.shape, dtype=self.model.embedding.dtype, device=self.device)
-        return mask.masked_fill_(unseen, float("-inf"))[:, None, None]
-
     def _tables(self, columns: int) -> tuple[Tensor, Tensor]:
         """Cosines and signed sines of every position, [columns, head size]."""
-        positions = torch.arange(columns, device=self.device)[None]
-        cos, sin = self.model.rotary(self.model.embedding, positions)
+        positions = torch.arange(columns, device=self.device)
+        cos, sin = self.model.rotary(self.model.embedding, positions[None])
         half = self.shape.head_size // 2
         return cos[0], torch.cat((-sin[0, :, :half], sin[0, :, half:]), dim=-1)
+
+    def _unseen(self, lengths: Int[Tensor, " b"]) -> Float[Tensor, "b 1 c"]:
+        """What is added to the scores: minus infinity behind the row's own token."""
+        columns = torch.arange(self.slots.columns, device=self.device)
+        unseen = columns > lengths.unsqueeze(1)
+        mask = torch.zeros(unseen.shape, dtype=self.model.embedding.dtype, device=self.device)
+        return mask.masked_fill_(unseen, float("-inf")).unsqueeze(1)
 
     def _project(
         self, block: _Block, x: Tensor, cos: Tensor, sin: Tensor
@@ -160,21 +160,26 @@ class FusedDecoder:
         """Queries, keys and values [..., heads, head size] of x [..., hidden], rotated."""
         shape = self.shape
         fused = block.qkv(rms(x, block.layer.norm_in, shape.eps))
-        fused = fused.unflatten(-1, (-1, shape.head_size))
-        turned, v = fused.split([shape.heads + shape.kv_heads, shape.kv_heads], dim=-2)
+        fused = fused.view(*x.shape[:-1], -1, shape.head_size)
+        turned = fused.narrow(-2, 0, shape.heads + shape.kv_heads)
+        v = fused.narrow(-2, shape.heads + shape.kv_heads, shape.kv_heads)
         if block.heads_norm is not None:
             turned = rms(turned, block.heads_norm, shape.eps)
-        q, k = rotate(turned, cos, sin).split([shape.heads, shape.kv_heads], dim=-2)
-        return q, k, v
+        turned = rotate(turned, cos, sin)
+        q = turned.narrow(-2, 0, shape.heads)
+        return q, turned.narrow(-2, shape.heads, shape.kv_heads), v
 
     def _attend(self, q: Tensor, slots: Tensor, mask: Tensor) -> Tensor:
         """One query a row; the heads of one KV head stand in as query rows: no copy of the keys.
 
         Two products over whole, contiguous slots beat the fused kernel here by 2 to 4 times.
         """
-        grouped = (q * self.shape.head_size**-0.5).unflatten(1, (self.shape.kv_heads, -1))
-        scores = torch.matmul(grouped, slots[0].transpose(-1, -2)).add_(mask)
-        return torch.matmul(scores.softmax(-1), slots[1]).flatten(1)
+        shape = self.shape
+        rows, columns = len(q), slots.shape[2]
+        q = (q * shape.head_size**-0.5).view(rows * shape.kv_heads, -1, shape.head_size)
+        scores = torch.bmm(q, slots[0].transpose(1, 2))
+        scores.view(rows, shape.heads, columns).add_(mask)
+        return torch.bmm(scores.softmax(-1), slots[1]).view(rows, -1)
 
     def _finish(self, block: _Block, x: Tensor, seen: Tensor) -> Tensor:
         x = block.out(seen).add_(x)

@@ -35,6 +35,13 @@ class Slots:
         """The part in use of one layer: a view."""
         return self.stores[number][:, : self.rows, :, : self.columns]
 
+    def flat(self, number: int) -> Float[Tensor, "2 n c d"]:
+        """The same with rows and heads as one: n = rows * kv heads."""
+        store = self.stores[number]
+        heads = store.shape[2]
+        every = store.view(2, -1, *store.shape[3:])
+        return every[:, : self.rows * heads, : self.columns]
+
     def places(self, lengths: Int[Tensor, " r"]) -> Int[Tensor, " n"]:
         """Where the token behind each row goes: indices into a layer seen as [all, head size], of
         its key by row and head, then of its value."""

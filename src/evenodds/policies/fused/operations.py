@@ -31,5 +31,5 @@ def rotate(x: Float[Tensor, "... d"], cos: Tensor, sin: Tensor) -> Tensor:
 
 def gated(inner: Float[Tensor, "... 2*i"]) -> Tensor:
     """silu(gate) * up of a fused projection."""
-    gate, up = inner.chunk(2, dim=-1)
-    return functional.silu(gate).mul_(up)
+    half = inner.shape[-1] // 2
+    return functional.silu(inner.narrow(-1, 0, half)).mul_(inner.narrow(-1, half, half))
