@@ -22,7 +22,7 @@ from evenodds.batch import Packed
 from evenodds.policies.fused.operations import rotate
 from evenodds.policies.fused.weights import Fused, Shape
 
-FEW_KEYS = 192  # up to here two products and a softmax are faster on a CPU than the fused kernel
+FEW_KEYS = 512  # up to here a CPU is faster with two products, whose memory grows with the keys
 FEW_TOKENS = 1024  # padded tokens below which a block is not worth splitting
 
 
@@ -30,15 +30,15 @@ FEW_TOKENS = 1024  # padded tokens below which a block is not worth splitting
 class Block:
     """b sequences of at most l tokens, whose heads of one KV head stand in as query rows.
 
-    mask: added to the scores; kv heads are repeated where `few`: two products and a softmax are
-        faster than the fused kernel.
+    few: whether two products and a softmax are faster than the fused kernel.
+    mask: added to the scores.
     chosen: 1 at the prompt whose keys each sequence sees besides its own; None for prompts.
     """
 
     sequences: int
     length: int
     few: bool
-    mask: Float[Tensor, "b 1 q k"] | Float[Tensor, "b*h q k"]
+    mask: Float[Tensor, "b 1 q k"]
     chosen: Float[Tensor, "b p"] | None = None
 
 
@@ -159,8 +159,6 @@ def _block(span: _Span, prompts: NDArray[np.int64], shape: Shape, like: Tensor) 
     mask = torch.zeros(sees.shape, dtype=like.dtype, device=like.device)
     mask = mask.masked_fill_(~sees, float("-inf"))[:, None]
     few = like.device.type == "cpu" and mask.shape[-1] <= FEW_KEYS
-    if few:
-        mask = mask.expand(-1, shape.kv_heads, -1, -1).flatten(0, 1)
     chosen = None
     if span.prompt_of is not None:
         numbers = torch.from_numpy(span.prompt_of).to(like.device, non_blocking=True)
@@ -170,7 +168,7 @@ def _block(span: _Span, prompts: NDArray[np.int64], shape: Shape, like: Tensor) 
 
 
 class _Spread(Function):
-    """Rotate queries and keys of [tokens, heads, size] and put all heads into their places."""
+    """Rotate queries and keys of [tokens, heads, size], scale queries; all go to their places."""
 
     @staticmethod
     def forward(ctx: Any, fused: Tensor, at: Arrangement) -> Tensor:
@@ -178,6 +176,7 @@ class _Spread(Function):
         turned = at.shape.heads + at.shape.kv_heads
         q_k, v = fused[:, :turned], fused[:, turned:]
         whole = torch.cat((rotate(q_k, at.cos, at.sin), v), dim=1)
+        whole[:, : at.shape.heads].mul_(at.shape.head_size**-0.5)
         return whole.flatten(0, 1).index_select(0, at.take)
 
     @staticmethod
@@ -188,6 +187,7 @@ class _Spread(Function):
         found = dy.index_select(0, at.back).unflatten(0, (-1, every))
         q_k = found[:, : at.shape.heads + at.shape.kv_heads]
         q_k.copy_(rotate(q_k, at.cos, -at.sin))
+        found[:, : at.shape.heads].mul_(at.shape.head_size**-0.5)
         return found, None
 
 
@@ -209,12 +209,11 @@ class _Gather(Function):
 
 
 def _weighted(q: Tensor, k: Tensor, v: Tensor, block: Block) -> Tensor:
-    """softmax(q k' / sqrt(d) + mask) v, [b, kv heads, l, d]."""
+    """softmax(q k' + mask) v for queries that are scaled, [b, kv heads, l, d]."""
     if not block.few:
-        return functional.scaled_dot_product_attention(q, k, v, attn_mask=block.mask)
-    q, k, v = q.flatten(0, 1), k.flatten(0, 1), v.flatten(0, 1)
-    scores = torch.baddbmm(block.mask, q, k.transpose(1, 2), alpha=q.shape[-1] ** -0.5)
-    return torch.bmm(scores.softmax(-1), v)
+        return functional.scaled_dot_product_attention(q, k, v, attn_mask=block.mask, scale=1.0)
+    scores = torch.matmul(q, k.transpose(-1, -2)).add_(block.mask)
+    return torch.matmul(scores.softmax(-1), v)
 
 
 def attend(fused: Float[Tensor, "t all_heads d"], at: Arrangement) -> Float[Tensor, "t heads*d"]:
