@@ -4,8 +4,9 @@ Each contender runs in a process of its own that loads once and then takes turns
 the same weights, prompts, group size, answer lengths (forced), adapter, objective and optimizer
 step. Printed are medians with their spread and, round by round, how many times as long the others
 take; before that, what the machine does at the model's shapes. Contenders: ours; trl-default;
-trl-best (or trl-fp32, trl-autocast, trl-bf16, each with @N for micro-batches of N answers); hf-bf16
-and hf-fp32, which only sample. TRL needs the extra: pip install -e '.[benchmarks]'.
+trl-best (or trl-fp32, trl-autocast, trl-bf16, each with @N for micro-batches of N answers). These
+only sample: hf-bf16 and hf-fp32 (with -lora: the adapter as PEFT adds it), ours-base (our sampler
+without an adapter). TRL needs the extra: pip install -e '.[benchmarks]'.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Hugging Face generate on the base model: the same prompts and lengths, nothing learned."""
+"""Sampling alone: Hugging Face generate, on the base model or with an adapter as PEFT adds it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import torch
+from peft import LoraConfig, get_peft_model
 from transformers import AutoModelForCausalLM, AutoTokenizer, LogitsProcessorList
 
 from benchmarks.speed_parts.forced import ForcedLengths
@@ -18,11 +19,16 @@ DTYPES = {"bf16": torch.bfloat16, "fp32": torch.float32}
 class Generate:
     """`model.generate` with all answers in one batch, prompts padded on the left."""
 
-    def __init__(self, work: Work, profile: str, dtype: str) -> None:
+    def __init__(self, work: Work, profile: str, kind: str) -> None:
+        """kind: bf16 or fp32, and `-lora` behind it for an adapter on every linear layer."""
         self.work, self.profile = work, profile
+        dtype, _, adapter = kind.partition("-")
         source = folder_of(work)
         self.tokenizer = AutoTokenizer.from_pretrained(source, padding_side="left")
         model: Any = AutoModelForCausalLM.from_pretrained(source, dtype=DTYPES[dtype])
+        if adapter:
+            lora = LoraConfig(r=work.rank, lora_alpha=2 * work.rank, target_modules="all-linear")
+            model = get_peft_model(model, lora)
         self.model = model.eval()
         ends = self.model.generation_config.eos_token_id
         self.ends = {ends} if isinstance(ends, int) else set(ends or ())

@@ -18,7 +18,8 @@ from benchmarks.speed_parts.work import RATE, Work, coin, lengths, prompts
 from evenodds.domain import Completion, Group, Limits, Problem, Status, Verdict
 from evenodds.judge import InlineJudge
 from evenodds.learner import TorchLearner
-from evenodds.policies.load import load_policy
+from evenodds.policies import Policy
+from evenodds.policies.load import PolicyOptions, load_policy
 from evenodds.run.build import learner_options, objective_of, policy_options
 from evenodds.run.config import Config, make_config
 from evenodds.run.folder import RunFolder
@@ -129,5 +130,35 @@ class Ours:
         return {**taken, "forward": forward, "backward": backward}
 
     def _harmless(self) -> int:
-        """A token that ends nothing: that of the digit 1."""
-        return int(self.policy.codec.encode("1")[-1])
+        return harmless(self.policy)
+
+
+def harmless(policy: Policy) -> int:
+    """A token that ends nothing: that of the digit 1."""
+    return int(policy.codec.encode("1")[-1])
+
+
+class Engine:
+    """Our sampler alone on the base model without an adapter, as Hugging Face generate has it."""
+
+    def __init__(self, work: Work, profile: str) -> None:
+        self.work, self.profile = work, profile
+        dtype = "bfloat16" if work.rank else "float32"
+        self.policy = load_policy(PolicyOptions(name=work.model, adapter="none", dtype=dtype))
+        self.policy.model.requires_grad_(False)
+        self.sampler = NativeSampler(self.policy)
+
+    def turn(self, number: int) -> dict[str, Any]:
+        put = prompts(self.work, number)
+        force_ours(lengths(self.work, self.profile, number), harmless(self.policy))
+        started = time.perf_counter()
+        limits = Limits(self.work.max_tokens)
+        groups = self.sampler.sample(put, self.work.group_size, limits, number)
+        seconds = time.perf_counter() - started
+        return {
+            "seconds": seconds,
+            "phases": {"sample": seconds},
+            "tokens": [rollout.ids.size for group in groups for rollout in group],
+            "prompt_tokens": sum(group[0].prompt_ids.size for group in groups),
+            "learned": 0,
+        }

@@ -59,9 +59,9 @@ def _turns(kind: str, rest: str, work: Any, profile: str) -> Any:
         from benchmarks.speed_parts.generate import Generate
 
         return Generate(work, profile, rest)
-    from benchmarks.speed_parts.ours import Ours
+    from benchmarks.speed_parts.ours import Engine, Ours
 
-    return Ours(work, profile)
+    return Engine(work, profile) if rest == "base" else Ours(work, profile)
 
 
 if __name__ == "__main__":
