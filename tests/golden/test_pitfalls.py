@@ -214,7 +214,8 @@ def drawn_by(pages: Pages, completions) -> None:
         if not alive:
             return
         tokens = np.array([completions[line][column] for line in alive])
-        over = pages.write(np.array(alive), tokens, np.full(len(alive), -1.0, np.float32))
+        pages.write(np.array(alive), tokens, np.full(len(alive), -1.0, np.float32))
+        over = pages.over[alive]
         alive = [line for line, done in zip(alive, over, strict=True) if not done]
 
 

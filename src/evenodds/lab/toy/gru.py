@@ -197,8 +197,8 @@ class GruSampler:
         while lines.size:
             uniforms = torch.from_numpy(pages.uniforms[lines, pages.lengths[lines]])
             tokens, logprobs = draw(model.logits(hidden, state), uniforms, pages.limits.temperature)
-            over = pages.write(lines, tokens.numpy(), logprobs.numpy())
-            live = np.flatnonzero(~over)
+            pages.write(lines, tokens.numpy(), logprobs.numpy())
+            live = np.flatnonzero(~pages.over[lines])
             lines, rows = lines[live], torch.from_numpy(live)
             if lines.size:
                 tokens = tokens[rows]
