@@ -290,7 +290,7 @@ class LearnerSection(Section):
     micro_batch_tokens: int | None = Field(
         None,
         ge=1,
-        description="tokens of one forward pass; default: what fits the memory, at most 2048 on a "
+        description="tokens of one forward pass; default: what fits the memory, at most 4096 on a "
         "CPU and 8192 on a GPU",
         examples=[2048],
     )
