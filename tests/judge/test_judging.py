@@ -21,6 +21,7 @@ from evenodds.judge import (
     WorkerJudge,
     begin,
     open_judge,
+    workers,
 )
 from evenodds.run.timing import Stopwatch, timed
 from evenodds.sampling.scripted import ScriptedSampler
@@ -44,6 +45,7 @@ def marks(problem, text):
         time.sleep(0.01)
     return 1.0
 """
+HANGS = ("a-hangs", "b-hangs")
 PROBLEMS = [Problem(str(n), f"prompt {n}", str(n), "t") for n in range(4)]
 
 
@@ -114,14 +116,14 @@ def test_a_deadline_holds_while_the_sampler_is_busy(opened, tmp_path: Path) -> N
     judge = opened("marks", seconds=0.3)
     judge.judge(PROBLEMS[:1], [[rollout(str(tmp_path / "warm"))]])
     with begin(judge, PROBLEMS[:1]) as judging:
-        texts = [str(tmp_path / name) for name in ("a-hangs", "b-hangs", "c")]
+        texts = [str(tmp_path / name) for name in (*HANGS, "c")]
         judging.give(0, [rollout(text) for text in texts])
         until((tmp_path / "c").exists)
-        time.sleep(0.5)
+        until(lambda: not any(runs(int((tmp_path / name).read_text())) for name in HANGS))
         (row,) = judging.verdicts([[rollout(text) for text in texts]])
     assert [verdict.status for verdict in row[:2]] == [Status.TIMEOUT] * 2
     assert row[0].note == "no verdict within 0.3 s (judge.seconds)"
-    assert 0.3 <= row[0].seconds < 0.5
+    assert row[0].seconds >= 0.3
     assert row[2].score == 1.0
 
 
@@ -129,16 +131,25 @@ def test_who_leaves_early_leaves_no_process_at_work(opened, tmp_path: Path) -> N
     """As Ctrl-C does while the sampler works. The judge is as good as new afterwards."""
     judge = opened("marks")
     place = tmp_path / "it-hangs"
-    started = time.monotonic()
     with pytest.raises(KeyboardInterrupt), begin(judge, PROBLEMS[:1]) as judging:
         judging.give(0, [rollout(str(place)), rollout(str(tmp_path / "x"))])
         until(lambda: place.exists() and place.read_text() != "")
-        started = time.monotonic()
         raise KeyboardInterrupt
-    assert time.monotonic() - started < 1.0
     until(lambda: not runs(int(place.read_text())))
     (row,) = judge.judge(PROBLEMS[:1], [[rollout(str(tmp_path / "y"))]])
     assert row[0].score == 1.0
+
+
+def test_a_turn_that_cannot_begin_leaves_the_judge_free(opened, monkeypatch) -> None:
+    def none_left() -> tuple[int, int]:
+        raise OSError("too many open files")
+
+    judge = opened("score")
+    with monkeypatch.context() as patch:
+        patch.setattr(workers, "pipe", none_left)
+        with pytest.raises(OSError, match="open files"):
+            judge.judge(PROBLEMS, GROUPS)
+    assert len(judge.judge(PROBLEMS, GROUPS)) == len(PROBLEMS)
 
 
 def test_a_group_that_is_given_twice_and_a_wrong_shape_are_said(opened) -> None:

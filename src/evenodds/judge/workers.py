@@ -110,12 +110,19 @@ class _Turn:
 
     def __enter__(self) -> Self:
         self._lock.acquire()
+        try:
+            self._start()
+        except BaseException:  # no pipe is left, say: others must not wait for this turn forever
+            self._lock.release()
+            raise
+        return self
+
+    def _start(self) -> None:
         self._crew.failures = 0
         self._hears, self._bell = pipe()
         self._round = Round(self._patience, self._hears)
         self._thread = threading.Thread(target=self._work, name="judge", daemon=True)
         self._thread.start()
-        return self
 
     def add(self, calls: Iterable[Call]) -> None:
         """Calls to be answered; their verdicts come in this order."""
