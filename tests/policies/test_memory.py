@@ -17,7 +17,6 @@ from evenodds.policies.memory import (
     Pass,
     Precision,
     adapter_bytes,
-    kv_budget,
     kv_bytes,
     layer_bytes,
     optimizer_bytes,
@@ -63,14 +62,6 @@ def test_keys_and_values_are_the_caches_own(family) -> None:
         cache = policy.model(input_ids=torch.zeros(3, 5, dtype=torch.long)).past_key_values
     held = sum(t.nbytes for layer in cache.layers for t in (layer.keys, layer.values))
     assert kv_bytes(sizes(policy), Precision(4)) * 3 * 5 == held
-
-
-def test_a_budget_holds_the_tokens_that_fit() -> None:
-    found, precision = sizes(make_policy()), Precision(2)
-    each = kv_bytes(found, precision)
-    assert kv_budget(found, precision, 10 * each) == 10
-    assert kv_budget(found, precision, 10 * each - 1) == 9
-    assert kv_budget(found, precision, -5) == 0
 
 
 @pytest.mark.parametrize("rank", [0, 4])

@@ -6,15 +6,18 @@ import json
 from dataclasses import replace
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evenodds.cli import main
 from evenodds.lab.abacus_model import make_tokenizer
-from evenodds.policies.memory import Precision, Sizes
-from evenodds.run.build import learner_options
+from evenodds.policies.memory import Precision, Sizes, packed_bytes
+from evenodds.run.build import FASTEST, learner_options
 from evenodds.run.config import make_config, merge
 from evenodds.run.memory import Work, choose, plan_for
+from evenodds.sampling.native import NativeSampler
+from evenodds.sampling.packed import can_pack
 from evenodds.tasks import make_task
 from tests.tiny import make_policy
 
@@ -153,12 +156,27 @@ def test_an_adapters_folder_is_planned_with_its_own_rank(folder, capsys, tmp_pat
     assert "LoRA of rank 4: 2.5 M parameters" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_packed_weights_are_planned_also_in_float32_and_where_all_learn(dtype) -> None:
+    """Small float32 weights are not packed, and then not planned either."""
+    for width in (32, 512):
+        policy = make_policy("llama", hidden_size=256, intermediate_size=width, head_dim=8)
+        policy.model.to(dtype)
+        plan = plan_for(make_config({}), policy, make_task("multiplication"), reference=False)
+        blocks = NativeSampler(policy).decoder.blocks
+        projections = [p for b in blocks for p in (b.qkv, b.out, b.gate_up, b.down)]
+        packed = [p.projection.weight.nbytes for p in projections if p.base is not None]
+        if can_pack(torch.zeros(512, 512, dtype=dtype)):
+            assert bool(packed) == plan.precision.packed
+        assert sum(packed) <= packed_bytes(plan.sizes, plan.precision)
+
+
 @pytest.mark.parametrize("chosen", [None, False, True])
 def test_a_run_learns_with_what_the_plan_chose(chosen) -> None:
     policy, task = make_policy(), make_task("multiplication")
     config = make_config(merge({}, {"learner.gradient_checkpointing": chosen}))
     options = learner_options(config, policy, plan_for(config, policy, task, reference=False))
-    assert options.micro_batch_tokens == 2048
+    assert options.micro_batch_tokens == FASTEST["cpu"]
     assert options.gradient_checkpointing is bool(chosen)
 
 
@@ -166,4 +184,4 @@ def test_a_small_memory_makes_a_run_smaller() -> None:
     policy, task = make_policy(), make_task("multiplication")
     config = make_config({"run": {"memory_gb": 0.512}, "learner": {"micro_batch_tokens": None}})
     plan = plan_for(config, policy, task, reference=False)
-    assert plan.micro_batch_tokens < 2048
+    assert plan.micro_batch_tokens < FASTEST["cpu"]

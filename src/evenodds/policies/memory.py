@@ -12,15 +12,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from evenodds.policies.fused.attention import FEW_KEYS
+from evenodds.policies.head import CHUNK_ROWS, CHUNK_VALUES
+
 FLOAT = 4  # bytes of a float32
-CHUNK_VALUES = 32 * 2**20  # logits that a head which learns holds at once
 HEAD_COPIES = 6  # of a chunk of logits: logits, log-probabilities, masses, and their gradients
 DRAW_COPIES = 4  # of the logits of all rows: logits, scaled, log-probabilities, masses
 PROJECTIONS = 7  # of a layer: q, k, v, out, gate, up, down
 SINGLES = 4  # numbers a head: scales of the norms, the sum of the weights of attention
-FEW_KEYS = 512  # up to so many keys a CPU keeps the weights of attention, one a head and key
 PADDED = 4 / 3  # places of attention for each token, where answers differ in length
-HEAD_ROWS = 256  # tokens of a product with a head that does not learn
 FROZEN_COPIES = 3  # of these logits in float32: centred, masses, and what is made of them
 
 
@@ -45,6 +45,11 @@ class Sizes:
     vocabulary: int
     normed_heads: bool = False
     lean: bool = True
+
+    @property
+    def largest(self) -> int:
+        """Weights of the largest product that is computed at once."""
+        return self.hidden * max(self.queries + 2 * self.keys, 2 * self.inner, self.vocabulary)
 
 
 @dataclass(frozen=True)
@@ -109,8 +114,8 @@ def weights_bytes(sizes: Sizes, precision: Precision) -> int:
 
 
 def packed_bytes(sizes: Sizes, precision: Precision) -> int:
-    """The sampler's second copy of the base on a CPU that computes bfloat16: of all weights, where
-    the embedding serves as the output head too."""
+    """The sampler's second copy of the base on a CPU: of all weights, where the embedding serves
+    as the output head too, and none of them is small."""
     return precision.packed * weights_bytes(sizes, precision)
 
 
@@ -131,11 +136,6 @@ def optimizer_bytes(sizes: Sizes, precision: Precision) -> int:
 def kv_bytes(sizes: Sizes, precision: Precision) -> int:
     """Keys and values of one token in all layers."""
     return 2 * sizes.layers * sizes.keys * precision.element
-
-
-def kv_budget(sizes: Sizes, precision: Precision, room: int) -> int:
-    """Tokens whose keys and values fit into `room` bytes; 0 where none does."""
-    return max(0, room) // kv_bytes(sizes, precision)
 
 
 def draw_bytes(sizes: Sizes, rows: int) -> int:
@@ -239,7 +239,7 @@ def head_bytes(sizes: Sizes, precision: Precision, tokens: int) -> int:
     A head that does not learn takes less: no gradient of it is computed.
     """
     if precision.rank and sizes.lean:
-        values = min(tokens, HEAD_ROWS) * sizes.vocabulary
+        values = min(tokens, CHUNK_ROWS) * sizes.vocabulary
         return values * (precision.element + FROZEN_COPIES * FLOAT)
     values = min(tokens * sizes.vocabulary, max(CHUNK_VALUES, sizes.vocabulary))
     return HEAD_COPIES * FLOAT * values

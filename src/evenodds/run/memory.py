@@ -13,6 +13,7 @@ from evenodds.machine import usable_memory
 from evenodds.policies import memory as sizes_in
 from evenodds.policies.memory import Pass, Precision, Sizes
 from evenodds.run.build import FASTEST, policy_options
+from evenodds.sampling.packed import LARGE
 
 if TYPE_CHECKING:
     import torch
@@ -210,7 +211,8 @@ def plan_for(
         learns = sum(parameter.numel() for parameter in policy.trainable().values())
         rank = -(-learns // max(1, sizes.adapted)) if policy.is_adapter else 0
     element = policy.model.dtype.itemsize
-    packed = policy.device.type == "cpu" and rank > 0 and element == 2 and sizes.lean
+    large = element < 4 or sizes.largest >= LARGE  # float32 is packed where it is large
+    packed = policy.device.type == "cpu" and sizes.lean and large
     precision = Precision(element, rank, reference, packed)
     work = work_of(config, policy.device.type, longest_prompt(task, policy.codec))
     return choose(sizes, precision, work, _memory(config, policy.device))

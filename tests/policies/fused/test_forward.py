@@ -9,7 +9,6 @@ import torch
 from evenodds.batch import Answer, Batch, PromptAnswers
 from evenodds.domain import Extent
 from evenodds.learner import LearnerOptions, TorchLearner, ask, asked
-from evenodds.policies import memory
 from evenodds.policies.fused import attention
 from tests.sampling.test_native import FUSED
 from tests.tiny import make_lora, make_policy
@@ -178,7 +177,3 @@ def test_bfloat16_gradients_are_as_near_to_float32_as_those_of_the_modules(famil
     modules = distance(gradients(policy, batch, plain(policy, batch)), right)
     ours = distance(gradients(policy, batch, fused(policy, batch)), right)
     assert ours < 1.3 * modules < 0.1
-
-
-def test_the_memory_plan_knows_up_to_how_many_keys_weights_of_attention_are_kept() -> None:
-    assert memory.FEW_KEYS == attention.FEW_KEYS

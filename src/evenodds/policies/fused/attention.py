@@ -64,8 +64,7 @@ class Arrangement:
     @property
     def out(self) -> Int[Tensor, "t heads"]:
         """The padded query of each head of each token."""
-        heads = self.shape.heads + 2 * self.shape.kv_heads
-        return self.back.view(-1, heads)[:, : self.shape.heads]
+        return self.back.view(-1, self.shape.every)[:, : self.shape.heads]
 
 
 @dataclass(frozen=True)
@@ -117,21 +116,19 @@ def _mask(span: _Span, prompts: NDArray[np.int64], repeats: int) -> NDArray[np.b
 
 def _rows(span: _Span, shape: Shape, start: int, heads: int, repeats: int) -> NDArray[np.int64]:
     """Rows of [tokens * all heads] of heads from `start` on, in order [b, kv heads, l, repeats]."""
-    every = shape.heads + 2 * shape.kv_heads
     number = start + np.arange(heads).reshape(-1, 1, repeats)
     cells = span.cells[:, None, :, None]
-    return np.where(cells < 0, -1, cells * every + number).ravel()
+    return np.where(cells < 0, -1, cells * shape.every + number).ravel()
 
 
 def arrange(model: Fused, packed: Packed) -> Arrangement:
     """All that the layers share for one micro-batch."""
     shape, weight = model.shape, model.embedding
-    repeats, kv = shape.heads // shape.kv_heads, shape.kv_heads
+    repeats, kv, every = shape.heads // shape.kv_heads, shape.kv_heads, shape.every
     spans = _spans(packed)
     queries = np.concatenate([_rows(span, shape, 0, shape.heads, repeats) for span in spans])
     others = [_rows(span, shape, shape.heads + start, kv, 1) for span in spans for start in (0, kv)]
     take = np.concatenate([queries, *others])
-    every = shape.heads + 2 * kv
     back = np.empty(len(packed.input_ids) * every, dtype=np.int64)
     back[take[take >= 0]] = np.flatnonzero(take >= 0)
     seen = queries // every * shape.heads + queries % every
@@ -139,8 +136,7 @@ def arrange(model: Fused, packed: Packed) -> Arrangement:
     def tensor(array: NDArray[Any]) -> Tensor:
         return torch.from_numpy(array).to(weight.device, non_blocking=True)
 
-    cos, sin = model.rotary(weight, packed.positions[None])
-    half = shape.head_size // 2
+    cos, sin = model.angles(packed.positions)
     return Arrangement(
         shape=shape,
         blocks=tuple(_block(span, packed.prompts, shape, weight) for span in spans),
@@ -148,8 +144,8 @@ def arrange(model: Fused, packed: Packed) -> Arrangement:
         back=tensor(back),
         seen=tensor(seen.clip(0)),
         real=tensor(queries >= 0)[:, None].to(weight.dtype),
-        cos=cos[0][:, None],
-        sin=torch.cat((-sin[0][:, :half], sin[0][:, half:]), dim=-1)[:, None],
+        cos=cos[:, None],
+        sin=sin[:, None],
     )
 
 
@@ -173,21 +169,19 @@ class _Spread(Function):
     @staticmethod
     def forward(ctx: Any, fused: Tensor, at: Arrangement) -> Tensor:
         ctx.at = at
-        turned = at.shape.heads + at.shape.kv_heads
-        q_k, v = fused[:, :turned], fused[:, turned:]
+        q_k, v = fused[:, : at.shape.turned], fused[:, at.shape.turned :]
         whole = torch.cat((rotate(q_k, at.cos, at.sin), v), dim=1)
-        whole[:, : at.shape.heads].mul_(at.shape.head_size**-0.5)
+        whole[:, : at.shape.heads].mul_(at.shape.scale)
         return whole.flatten(0, 1).index_select(0, at.take)
 
     @staticmethod
     def backward(ctx: Any, *outputs: Tensor) -> tuple[Tensor, None]:
         (dy,) = outputs
         at = ctx.at
-        every = at.shape.heads + 2 * at.shape.kv_heads
-        found = dy.index_select(0, at.back).unflatten(0, (-1, every))
-        q_k = found[:, : at.shape.heads + at.shape.kv_heads]
+        found = dy.index_select(0, at.back).unflatten(0, (-1, at.shape.every))
+        q_k = found[:, : at.shape.turned]
         q_k.copy_(rotate(q_k, at.cos, -at.sin))
-        found[:, : at.shape.heads].mul_(at.shape.head_size**-0.5)
+        found[:, : at.shape.heads].mul_(at.shape.scale)
         return found, None
 
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.autograd.function import Function
 from torch.nn import functional
 
-from evenodds.policies.fused.operations import gated, inverse_rms
+from evenodds.policies.fused.operations import gated, inverse_rms, scaled
 from evenodds.policies.fused.weights import Projection, adapter_of
 
 Gradients = list[Tensor | None]
@@ -116,7 +116,7 @@ class _Rms(Function):
     def forward(ctx: Any, x: Tensor, weight: Tensor, eps: float) -> Tensor:
         scale = inverse_rms(x, eps)
         ctx.save_for_backward(x, weight, scale)
-        return (x * scale).to(x.dtype).mul_(weight)
+        return scaled(x, scale, weight)
 
     @staticmethod
     def backward(ctx: Any, *outputs: Tensor) -> tuple[Tensor | None, ...]:

@@ -42,10 +42,8 @@ def _block(layer: Layer, x: Float[Tensor, "t h"], at: Arrangement) -> Float[Tens
 
 def _normed(layer: Layer, fused: Tensor, shape: Shape) -> Tensor:
     """Queries and keys normed head by head, where the family does that."""
-    if layer.q_norm is None or layer.k_norm is None:
+    weight = layer.heads_norm(shape)
+    if weight is None:
         return fused
-    weight = torch.cat(
-        (layer.q_norm.expand(shape.heads, -1), layer.k_norm.expand(shape.kv_heads, -1))
-    )
-    turned = shape.heads + shape.kv_heads
-    return torch.cat((rms(fused[:, :turned], weight, shape.eps), fused[:, turned:]), dim=1)
+    q_k, v = fused[:, : shape.turned], fused[:, shape.turned :]
+    return torch.cat((rms(q_k, weight, shape.eps), v), dim=1)

@@ -14,15 +14,20 @@ def inverse_rms(x: Float[Tensor, "... h"], eps: float) -> Float[Tensor, "... 1"]
     return torch.addcmul(norm.new_full((), eps), norm, norm, value=1 / x.shape[-1]).rsqrt_()
 
 
-def rms(x: Float[Tensor, "... h"], weight: Float[Tensor, " h"], eps: float) -> Tensor:
-    """x over its root mean square, rounded to the type of x, times the weight."""
-    return (x * inverse_rms(x, eps)).to(x.dtype).mul_(weight)
+def scaled(x: Float[Tensor, "... h"], scale: Float[Tensor, "... 1"], weight: Tensor) -> Tensor:
+    """x times its scale, rounded to the type of x, times the weight [h] or [heads, h]."""
+    return (x * scale).to(x.dtype).mul_(weight)
+
+
+def rms(x: Float[Tensor, "... h"], weight: Tensor, eps: float) -> Float[Tensor, "... h"]:
+    """x over its root mean square (Zhang and Sennrich 2019), times the weight [h] or [heads, h]."""
+    return scaled(x, inverse_rms(x, eps), weight)
 
 
 def rotate(x: Float[Tensor, "... d"], cos: Tensor, sin: Tensor) -> Tensor:
     """Rotary embedding (Su et al. 2021) in the halves layout of Hugging Face.
 
-    sin: with the sign of its first half turned, so that the halves need only change places.
+    cos, sin: as `Fused.angles` gives them, [..., d] for each token, the same for all its heads.
     """
     half = x.shape[-1] // 2
     turned = torch.cat((x[..., half:], x[..., :half]), dim=-1)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from jaxtyping import Int
 from torch import Tensor, nn
 
 ROPES = ("default", "linear", "llama3", "yarn")  # angles that do not depend on the row's length
@@ -116,6 +117,15 @@ class Layer:
     def projections(self) -> tuple[Projection, ...]:
         return self.qkv, self.out, self.gate_up, self.down
 
+    def heads_norm(self, shape: Shape) -> Tensor | None:
+        """[heads + kv heads, head size]: the norms of queries and keys as one, with gradients to
+        both; None for a family that has none."""
+        if self.q_norm is None or self.k_norm is None:
+            return None
+        return torch.cat(
+            (self.q_norm.expand(shape.heads, -1), self.k_norm.expand(shape.kv_heads, -1))
+        )
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -125,6 +135,21 @@ class Shape:
     kv_heads: int
     head_size: int
     eps: float
+
+    @property
+    def turned(self) -> int:
+        """Heads that are normed and rotated: those of queries and of keys, which come first."""
+        return self.heads + self.kv_heads
+
+    @property
+    def every(self) -> int:
+        """Heads of queries, keys and values."""
+        return self.heads + 2 * self.kv_heads
+
+    @property
+    def scale(self) -> float:
+        """What queries are multiplied with, so that scores do not grow with the head size."""
+        return self.head_size**-0.5
 
     @classmethod
     def of(cls, config: Any) -> Shape:
@@ -150,6 +175,16 @@ class Fused:
     @property
     def device(self) -> torch.device:
         return self.embedding.device
+
+    def angles(self, positions: Int[Tensor, " t"]) -> tuple[Tensor, Tensor]:
+        """Cosines and sines of the rotary embedding, [t, head size] each, for `rotate`.
+
+        The sines have the sign of their first half turned, so that the halves of what is rotated
+        need only change places.
+        """
+        cos, sin = self.rotary(self.embedding, positions[None])
+        half = self.shape.head_size // 2
+        return cos[0], torch.cat((-sin[0, :, :half], sin[0, :, half:]), dim=-1)
 
     def refresh(self) -> None:
         """Read the learner's weights again."""
