@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from evenodds.domain import Limits, Stop
+from evenodds.sampling import packed
 from evenodds.sampling.fused import FusedDecoder, common_prefix
 from evenodds.sampling.modules import ModuleDecoder
 from evenodds.sampling.native import NativeSampler
@@ -242,3 +243,62 @@ def test_tokens_that_are_kept_stay_within_the_budget() -> None:
     ]
     assert texts[0] == texts[1]
     assert most == 4
+
+
+def watched(sampler: NativeSampler, look) -> list[int]:
+    """What `look` sees behind every decoding step, gathered while the sampler is used."""
+    seen: list[int] = []
+    step = sampler.decoder.step
+
+    def looked(tokens):
+        logits = step(tokens)
+        seen.append(look(sampler.decoder))
+        return logits
+
+    sampler.decoder.step = looked
+    return seen
+
+
+def test_one_long_prompt_counts_for_all_rows_of_the_budget() -> None:
+    """Its slots are as wide for every row, so fewer of them fit."""
+    sampler = NativeSampler(make_policy("qwen3"), max_rows=64, max_cells=1600)
+    cells = watched(sampler, lambda d: d.slots.rows * d.slots.columns)
+    sampler.sample(["1" * 100 + "=", *["7="] * 12], 4, Limits(16), 1)
+    assert max(cells) <= 1600 // 117 * 128  # 101 + 16 tokens, in steps of 16
+
+
+def test_rows_that_are_over_make_no_others_wider() -> None:
+    """Where dropping is not free they stay for a while, and decode for nothing."""
+    sampler = NativeSampler(make_policy("qwen3"), max_rows=12)
+    sampler.lags, sampler.decoder.patience = True, 0.5
+    columns = watched(sampler, lambda d: d.slots.columns)
+    groups = sampler.sample(PROMPTS, 4, Limits(39), 1)
+    assert worst_gap(sampler.policy, groups) < 1e-5
+    assert max(columns) <= 48  # 9 of the longest prompt and 39
+
+
+def test_a_cache_of_modules_is_no_wider_than_its_rows_are_long() -> None:
+    sampler = NativeSampler(make_policy("gpt2"), max_rows=5)
+    columns = watched(sampler, lambda d: d.mask.shape[1])
+    groups = sampler.sample(PROMPTS * 2, 4, Limits(24), 1)
+    assert worst_gap(sampler.policy, groups) < 1e-5
+    assert len(columns) > 100
+    assert max(columns) <= 10 + 24
+
+
+@pytest.mark.parametrize("targets", ["all-linear", ["q_proj", "v_proj", "lm_head"]])
+def test_large_float32_weights_are_packed_and_nothing_changes(monkeypatch, targets) -> None:
+    """An adapter on the output head is sampled from too."""
+    monkeypatch.setattr(packed, "LARGE", 1)
+    policy = make_lora(make_policy("qwen3"), targets=targets)
+    sampler = NativeSampler(policy)
+    assert worst_gap(policy, sampler.sample(PROMPTS, 4, Limits(20), 1)) < 1e-5
+    with torch.no_grad():
+        for parameter in policy.trainable().values():
+            parameter.add_(0.1 * torch.randn_like(parameter))
+    sampler.load(None, 1)
+    assert worst_gap(policy, sampler.sample(PROMPTS, 4, Limits(20), 1)) < 1e-5
+
+
+def test_no_prompts_give_no_rollouts() -> None:
+    assert NativeSampler(make_policy("qwen3")).sample([], 4, Limits(5), 1) == []

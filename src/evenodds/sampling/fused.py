@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from evenodds.policies import Policy
@@ -54,11 +54,8 @@ class _Block:
         """Take what the learner has changed."""
         for projection in (self.qkv, self.out, self.gate_up, self.down):
             projection.refresh()
-        q, k = self.layer.q_norm, self.layer.k_norm
-        self.heads_norm: Tensor | None = None
-        if q is not None and k is not None:
-            heads = q.expand(self.shape.heads, -1), k.expand(self.shape.kv_heads, -1)
-            self.heads_norm = torch.cat(heads).detach()
+        norm = self.layer.heads_norm(self.shape)
+        self.heads_norm = None if norm is None else norm.detach()
 
 
 class FusedDecoder:
@@ -76,7 +73,7 @@ class FusedDecoder:
         self.patience = 0.0 if policy.device.type == "cpu" else 1 / 8
         self.blocks = [_Block(layer, model.shape) for layer in model.layers]
         self.head = _decoding_head(policy.head)
-        self.cos, self.sin = self._tables(0)
+        self._remember(0)
         self.start(0)
 
     def refresh(self) -> None:
@@ -127,7 +124,7 @@ class FusedDecoder:
                 0, places, torch.stack((k, v)).view(-1, size)
             )
             x = self._finish(block, x, self._attend(q, self.slots.flat(number), mask))
-        self.slots.sizes = self.slots.sizes + 1
+        self.slots.grow()
         return self.head(rms(x, self.model.norm, self.shape.eps))
 
     def drop(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -138,14 +135,11 @@ class FusedDecoder:
         """Room for `columns` tokens a row, and what depends on a position alone."""
         self.slots.widen(columns)
         if self.slots.columns > len(self.cos):
-            self.cos, self.sin = self._tables(2 * self.slots.columns)
+            self._remember(2 * self.slots.columns)
 
-    def _tables(self, columns: int) -> tuple[Tensor, Tensor]:
-        """Cosines and signed sines of every position, [columns, head size]."""
-        positions = torch.arange(columns, device=self.device)
-        cos, sin = self.model.rotary(self.model.embedding, positions[None])
-        half = self.shape.head_size // 2
-        return cos[0], torch.cat((-sin[0, :, :half], sin[0, :, half:]), dim=-1)
+    def _remember(self, columns: int) -> None:
+        """The angles of so many positions."""
+        self.cos, self.sin = self.model.angles(torch.arange(columns, device=self.device))
 
     def _unseen(self, lengths: Int[Tensor, " b"]) -> Float[Tensor, "b 1 c"]:
         """What is added to the scores: minus infinity behind the row's own token."""
@@ -161,8 +155,8 @@ class FusedDecoder:
         shape = self.shape
         fused = block.qkv(rms(x, block.layer.norm_in, shape.eps))
         fused = fused.view(*x.shape[:-1], -1, shape.head_size)
-        turned = fused.narrow(-2, 0, shape.heads + shape.kv_heads)
-        v = fused.narrow(-2, shape.heads + shape.kv_heads, shape.kv_heads)
+        turned = fused.narrow(-2, 0, shape.turned)
+        v = fused.narrow(-2, shape.turned, shape.kv_heads)
         if block.heads_norm is not None:
             turned = rms(turned, block.heads_norm, shape.eps)
         turned = rotate(turned, cos, sin)
@@ -176,7 +170,7 @@ class FusedDecoder:
         """
         shape = self.shape
         rows, columns = len(q), slots.shape[2]
-        q = (q * shape.head_size**-0.5).view(rows * shape.kv_heads, -1, shape.head_size)
+        q = (q * shape.scale).view(rows * shape.kv_heads, -1, shape.head_size)
         scores = torch.bmm(q, slots[0].transpose(1, 2))
         scores.view(rows, shape.heads, columns).add_(mask)
         return torch.bmm(scores.softmax(-1), slots[1]).view(rows, -1)
@@ -217,6 +211,7 @@ class FusedDecoder:
 
 
 def _decoding_head(head: Head) -> Head:
-    """The output head, with its weights packed where that pays."""
+    """The output head, with its weights packed where that pays. One with an adapter is left."""
     linear: Any = head.linear
-    return replace(head, linear=PackedLinear(linear)) if can_pack(linear.weight) else head
+    packs = type(linear) is nn.Linear and can_pack(linear.weight)
+    return replace(head, linear=PackedLinear(linear)) if packs else head

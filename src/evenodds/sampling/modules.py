@@ -1,8 +1,8 @@
 """The decoder for any other causal language model: its own Hugging Face modules and cache.
 
-Rows are left-aligned to a common column: a row that comes later is padded on the left, and the
-attention mask hides the padding. Families whose cache is not plain keys and values take new rows
-only when all earlier ones have finished.
+All rows end at a common column: a row that comes later is padded on the left, and the attention
+mask hides the padding. What no row needs any more is cut off. Families whose cache is not plain
+keys and values take new rows only when all earlier ones have finished.
 """
 
 from __future__ import annotations
@@ -85,7 +85,16 @@ class ModuleDecoder:
         chosen = torch.from_numpy(left).to(self.device)
         self.cache.batch_select_indices(chosen)
         self.mask = self.mask[chosen]
+        self._trim()
         return left
+
+    def _trim(self) -> None:
+        """Cut off the columns that only rows which are gone had, or the cache would grow on."""
+        unused = int(self.mask.any(0).int().argmax())
+        if unused and _is_plain(self.cache):
+            self.mask = self.mask[:, unused:]
+            for layer in self.cache.layers:
+                layer.keys, layer.values = layer.keys[:, :, unused:], layer.values[:, :, unused:]
 
     def _forward(self, ids: Tensor, mask: Tensor, cache: Any) -> tuple[Any, Tensor]:
         positions = (mask.cumsum(-1) - 1).clamp(min=0)[:, -ids.shape[1] :]

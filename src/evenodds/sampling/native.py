@@ -67,9 +67,11 @@ def draw(
 class Decoder(Protocol):
     """Rows that grow by a token a step. New rows stand behind the present ones.
 
-    start: forget all rows; none will hold more than `columns` tokens. takes_more: whether rows can
-    be added to those there are. patience: share of finished rows that are decoded for nothing
-    before they are dropped, where dropping is not free.
+    start: forget all rows; none will hold more than `columns` tokens that count. takes_more:
+    whether rows can be added to those there are. admit: run each prompt once and give it `copies`
+    rows; the logits behind each prompt. step: append a token to each row; the logits behind it.
+    drop: forget rows; for each that is left, which one it was. patience: share of finished rows
+    that are decoded for nothing before they are dropped, where dropping is not free.
     """
 
     patience: float
@@ -189,8 +191,8 @@ class _Work:
         drawn = drawn.clip(max=self.pages.limits.max_tokens - 1)  # of lines that are over
         return sent(self.pages.uniforms[lines, drawn], self.tokens.device)
 
-    def taken(self, rows: int, cells: int) -> list[int]:
-        """The next prompts whose answers fit into so many rows, and into so many tokens in all.
+    def taken(self, rows: int) -> list[int]:
+        """The next prompts whose answers fit into so many rows.
 
         They are run at once, so their number is bounded by `PREFILL` too. Where nothing is under
         way, one is taken whatever it needs.
@@ -200,24 +202,21 @@ class _Work:
         while self.waiting:
             size = self.prompts[self.waiting[0]].size
             rows -= self.copies
-            cells -= self.copies * (size + self.pages.limits.max_tokens)
             width = max(width, size)
-            fits = rows >= 0 and cells >= 0 and width * (len(chosen) + 1) <= PREFILL
+            fits = rows >= 0 and width * (len(chosen) + 1) <= PREFILL
             if not fits and (chosen or len(self.lines)):
                 break
             chosen.append(self.waiting.popleft())
         return chosen
 
-    def held(self) -> int:
-        """Tokens that the rows under way may come to hold."""
-        sizes = [self.prompts[line // self.copies].size for line in self.lines]
-        return sum(sizes) + len(sizes) * self.pages.limits.max_tokens
-
 
 @dataclass
 class NativeSampler:
-    """Samples from `policy`. What is decoded together is bounded in rows and in tokens that its
-    keys and values are kept of."""
+    """Samples from `policy`.
+
+    max_rows: answers decoded together. max_cells: places for keys and values of a token, which all
+    rows have as many of as the longest may need.
+    """
 
     policy: Policy
     max_rows: int = 256
@@ -249,6 +248,8 @@ class NativeSampler:
         finished: Finished | None = None,
     ) -> list[list[Rollout]]:
         """`group_size` rollouts for each prompt. The same seed and weights draw the same tokens."""
+        if not prompts:
+            return []
         codec = self.policy.codec
         ids = [codec.encode(prompt) for prompt in prompts]
         tails = [codec.tail(prompt) for prompt in prompts]
@@ -282,8 +283,6 @@ class NativeSampler:
 
     def _fill(self, work: _Work, close: Callable[[int], None]) -> None:
         """Decode until every line is finished."""
-        if not work.prompts:
-            return
         self.decoder.start(work.longest)
         while True:
             self._leave(work)
@@ -303,7 +302,8 @@ class NativeSampler:
         if len(work.lines) and not self.decoder.takes_more:
             return False
         copies = work.copies
-        taken = work.taken(self.max_rows - len(work.lines), self.max_cells - work.held())
+        rows = min(self.max_rows, self.max_cells // work.longest)
+        taken = work.taken(rows - len(work.lines))
         if not taken:
             return False
         if work.pending is not None:

@@ -21,7 +21,10 @@ LARGE = 2**18  # float32 weights below this size are multiplied faster as they a
 
 
 def can_pack(weight: Tensor) -> bool:
-    """Whether the library has a layout of its own for such weights, and it pays."""
+    """Whether the library has a layout of its own for such weights, and it pays.
+
+    `memory.packed_bytes` counts what this makes.
+    """
     large = weight.dtype == torch.float32 and weight.numel() >= LARGE
     return (
         weight.device.type == "cpu"

@@ -22,7 +22,7 @@ class Slots:
 
     It is zero where nothing was written: what is masked must still be a number. Rows are allocated
     as they come; columns grow up to `most` in a few large steps, because most answers end long
-    before they must.
+    before they must. A row that is full writes its last place again.
     """
 
     def __init__(self, layers: int, heads: int, size: int, most: int, like: Tensor) -> None:
@@ -54,6 +54,11 @@ class Slots:
         """Use at least so many columns."""
         self.columns = max(self.columns, columns + -columns % STEP)
         self._allocate(self.rows, self.columns)
+
+    def grow(self) -> None:
+        """Every row holds a token more. Only one that is over can be full: it is not dropped yet,
+        and must not make all others wider."""
+        self.sizes = (self.sizes + 1).clip(max=self.most - 1)
 
     def add(self, sizes: NDArray[np.int64], copies: int, fresh: list[Tensor]) -> None:
         """New rows behind the present ones: each row of `fresh` (by layer), `copies` times."""
