@@ -188,7 +188,7 @@ def _told(device: torch.device) -> int:
 def _rates(model: Any, scale: Scale, rows: int, taken: float, peak: Peak) -> Figures:
     """Shares count what must be done: every step reads the weights once and each row's keys and
     values; every token is multiplied with every weight."""
-    sizes, precision = sizes_of(model, lean=True), Precision(model.dtype.itemsize)
+    sizes, precision = sizes_of(model, fused=True), Precision(model.dtype.itemsize)
     middle = scale.prompt + scale.answer / 2
     read = weights_bytes(sizes, precision) + rows * middle * kv_bytes(sizes, precision)
     operations = 2 * sizes.parameters * rows * scale.answer
@@ -243,11 +243,12 @@ def learning(policy: Policy, scale: Scale, peak: Peak) -> Figures:
 
 
 def _shape(scale: Scale) -> Shape:
-    fused = (scale.heads + 2 * scale.kv_heads) * scale.head_size
-    layers = (
-        (scale.hidden, fused),
-        (scale.heads * scale.head_size, scale.hidden),
-        (scale.hidden, 2 * scale.inner),
-        (scale.inner, scale.hidden),
+    return Shape.of(
+        scale.layers,
+        scale.hidden,
+        scale.inner,
+        scale.heads,
+        scale.kv_heads,
+        scale.head_size,
+        scale.vocabulary,
     )
-    return Shape(layers, scale.layers, (scale.hidden, scale.vocabulary))

@@ -46,6 +46,22 @@ class Shape:
     blocks: int
     head: tuple[int, int]
 
+    @classmethod
+    def of(
+        cls,
+        blocks: int,
+        hidden: int,
+        inner: int,
+        heads: int,
+        kv_heads: int,
+        head_size: int,
+        vocabulary: int,
+    ) -> Shape:
+        """Of the Llama family, with the layers that read the same input as one."""
+        fused = (heads + 2 * kv_heads) * head_size
+        layers = (hidden, fused), (heads * head_size, hidden), (hidden, 2 * inner), (inner, hidden)
+        return cls(layers, blocks, (hidden, vocabulary))
+
     @property
     def weights(self) -> int:
         """L of the docstring: in all blocks."""
@@ -63,13 +79,16 @@ class Shape:
 def shape_of(work: Work) -> Shape:
     folder = bundled_folder() if work.model == BUNDLED else Path(work.model).expanduser()
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    hidden, inner, heads = (
-        config[name] for name in ("hidden_size", "intermediate_size", "num_attention_heads")
+    hidden, heads = config["hidden_size"], config["num_attention_heads"]
+    return Shape.of(
+        config["num_hidden_layers"],
+        hidden,
+        config["intermediate_size"],
+        heads,
+        config["num_key_value_heads"],
+        config.get("head_dim") or hidden // heads,
+        config["vocab_size"],
     )
-    size = config.get("head_dim") or hidden // heads
-    fused = (heads + 2 * config["num_key_value_heads"]) * size
-    layers = ((hidden, fused), (heads * size, hidden), (hidden, 2 * inner), (inner, hidden))
-    return Shape(layers, config["num_hidden_layers"], (hidden, config["vocab_size"]))
 
 
 @dataclass(frozen=True)

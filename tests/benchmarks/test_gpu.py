@@ -53,7 +53,7 @@ def test_without_a_gpu_it_is_one_line(capsys) -> None:
 
 def test_the_model_has_the_size_that_its_name_says() -> None:
     model = made_model(QWEN3, torch.device("meta"), torch.bfloat16)
-    assert sizes_of(model, lean=True).parameters == 596_049_920
+    assert sizes_of(model, fused=True).parameters == 596_049_920
 
 
 def test_the_adapter_changes_what_the_model_says() -> None:

@@ -120,22 +120,22 @@ def ours_keeps(policy: Policy) -> float:
     return saved_bytes(policy, lambda: policy.logprobs(micro.cells, micro.targets, 1.0)) / tokens
 
 
-@pytest.mark.parametrize("lean", [True, False], ids=["ours", "modules"])
+@pytest.mark.parametrize("fused", [True, False], ids=["ours", "modules"])
 @pytest.mark.parametrize("rank", [0, 4], ids=["all", "lora"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["float32", "bfloat16"])
 @pytest.mark.parametrize("family", ["qwen3", "llama", "qwen2"])
-def test_what_a_layer_keeps_is_bounded_and_not_far_above(family, dtype, rank, lean) -> None:
+def test_what_a_layer_keeps_is_bounded_and_not_far_above(family, dtype, rank, fused) -> None:
     def each(layers: int) -> float:
         policy = make_policy(family, **{**WIDE, "num_hidden_layers": layers})
         policy.model.to(dtype)
         policy = make_lora(policy, rank) if rank else policy
-        return ours_keeps(policy) if lean else modules_keep(policy)
+        return ours_keeps(policy) if fused else modules_keep(policy)
 
     real = (each(4) - each(2)) / 2
     found = layer_bytes(
-        sizes_of(make_policy(family, **WIDE).model, lean),
+        sizes_of(make_policy(family, **WIDE).model, fused),
         Precision(dtype.itemsize, rank),
         Pass(1, PROMPT, ANSWER, cpu=True),
     )
-    print(f"\n{family} {dtype} rank {rank} lean {lean}: kept {real:.0f}, planned {found}")
+    print(f"\n{family} {dtype} rank {rank} fused {fused}: kept {real:.0f}, planned {found}")
     assert real <= found <= 1.5 * real

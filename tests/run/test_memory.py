@@ -70,11 +70,11 @@ def test_checkpointing_comes_only_where_the_smallest_pass_does_not_fit() -> None
     plan = choose(QWEN, LORA, long, 12 * GB)
     assert plan.gradient_checkpointing and plan.fits
     assert plan.micro_batch_tokens == long.longest, "a row is never cut"
-    assert not choose(QWEN, LORA, replace(long, again=False), 12 * GB).fits
+    assert not choose(QWEN, LORA, replace(long, checkpointing=False), 12 * GB).fits
 
 
 def test_what_is_set_is_kept() -> None:
-    plan = choose(QWEN, LORA, replace(WORK, tokens=1500, again=True, rows=32), 80 * GB)
+    plan = choose(QWEN, LORA, replace(WORK, tokens=1500, checkpointing=True, rows=32), 80 * GB)
     assert (plan.micro_batch_tokens, plan.gradient_checkpointing, plan.rows) == (1500, True, 32)
 
 

@@ -31,7 +31,7 @@ class Sizes:
     parameters: all of the base model. adapted: inputs plus outputs of every linear layer that LoRA
     goes on, so rank times this is the size of the adapter. queries, keys: heads times head size.
     inner: width of the feed-forward block. normed_heads: whether queries and keys have norms.
-    lean: whether our own forward serves this family; else the Hugging Face modules do.
+    fused: whether our own forward serves this family; else the Hugging Face modules do.
     """
 
     parameters: int
@@ -44,7 +44,7 @@ class Sizes:
     inner: int
     vocabulary: int
     normed_heads: bool = False
-    lean: bool = True
+    fused: bool = True
 
     @property
     def largest(self) -> int:
@@ -66,7 +66,7 @@ class Precision:
     packed: bool = False
 
 
-def sizes_of(model: Any, lean: bool) -> Sizes:
+def sizes_of(model: Any, fused: bool) -> Sizes:
     """The sizes of a Hugging Face model, which may lie on the meta device: only shapes are read.
 
     A model that has LoRA already gives the sizes of its base.
@@ -87,7 +87,7 @@ def sizes_of(model: Any, lean: bool) -> Sizes:
         inner=getattr(config, "intermediate_size", None) or 4 * config.hidden_size,
         vocabulary=config.vocab_size,
         normed_heads=any(name.endswith("q_norm.weight") for name in named),
-        lean=lean,
+        fused=fused,
     )
 
 
@@ -172,12 +172,12 @@ class Pass:
 
 def layer_bytes(sizes: Sizes, precision: Precision, one: Pass) -> int:
     """What autograd keeps of one token in one layer, summed over its saved tensors."""
-    if not sizes.lean:
+    if not sizes.fused:
         return _modules_layer(sizes, precision)
-    return _lean_layer(sizes, precision, one)
+    return _fused_layer(sizes, precision, one)
 
 
-def _lean_layer(sizes: Sizes, precision: Precision, one: Pass) -> int:
+def _fused_layer(sizes: Sizes, precision: Precision, one: Pass) -> int:
     """Of our own forward, all in the precision of the weights.
 
     What the two norms read and what they give; queries, keys and values before their norms, where
@@ -213,16 +213,16 @@ def _modules_layer(sizes: Sizes, precision: Precision) -> int:
     return total
 
 
-def activation_bytes(sizes: Sizes, precision: Precision, one: Pass, again: bool) -> int:
+def activation_bytes(sizes: Sizes, precision: Precision, one: Pass, checkpointing: bool) -> int:
     """What a micro-batch takes below the head, forward and backward.
 
-    again: gradient checkpointing, where only the input of each layer is kept and one layer at a
-    time is computed again. One layer more stands for the gradients under way.
+    checkpointing: only the input of each layer is kept, and one layer at a time is computed again.
+    One layer more stands for the gradients under way.
     """
     layer = layer_bytes(sizes, precision, one)
-    kept = sizes.layers * (sizes.hidden * precision.element if again else layer)
+    kept = sizes.layers * (sizes.hidden * precision.element if checkpointing else layer)
     ends = sizes.hidden * (2 * FLOAT + 2 * precision.element)  # the last norm, and its gradient
-    under_way = 2 * layer if again else layer
+    under_way = 2 * layer if checkpointing else layer
     return one.tokens * (kept + under_way + ends) + _mask_bytes(sizes, precision, one)
 
 
@@ -230,7 +230,7 @@ def _mask_bytes(sizes: Sizes, precision: Precision, one: Pass) -> int:
     """Which keys each query sees, as a truth value and as what is added to its score."""
     repeats = sizes.queries // max(1, sizes.keys)
     pairs = one.tokens * (one.prompt + one.answer) * repeats
-    return sizes.lean * int(PADDED * pairs * (1 + precision.element))
+    return sizes.fused * int(PADDED * pairs * (1 + precision.element))
 
 
 def head_bytes(sizes: Sizes, precision: Precision, tokens: int) -> int:
@@ -238,7 +238,7 @@ def head_bytes(sizes: Sizes, precision: Precision, tokens: int) -> int:
 
     A head that does not learn takes less: no gradient of it is computed.
     """
-    if precision.rank and sizes.lean:
+    if precision.rank and sizes.fused:
         values = min(tokens, CHUNK_ROWS) * sizes.vocabulary
         return values * (precision.element + FROZEN_COPIES * FLOAT)
     values = min(tokens * sizes.vocabulary, max(CHUNK_VALUES, sizes.vocabulary))

@@ -32,7 +32,7 @@ PROMPTS = 200  # of a task, whose longest stands for all
 class Work:
     """What a run asks for. prompt, answer: tokens of the longest. rows: decoded together at most.
 
-    tokens, again: micro-batch and gradient checkpointing where they are set, else None.
+    tokens, checkpointing: micro-batch and gradient checkpointing where they are set, else None.
     """
 
     device: str
@@ -41,7 +41,7 @@ class Work:
     group_size: int
     rows: int = 256
     tokens: int | None = None
-    again: bool | None = None
+    checkpointing: bool | None = None
 
     @property
     def longest(self) -> int:
@@ -81,9 +81,8 @@ class MemoryPlan:
 
     @property
     def learning(self) -> int:
-        again = self.gradient_checkpointing
         one = one_pass(self.work, self.micro_batch_tokens)
-        return _pass_bytes(self.sizes, self.precision, one, again)
+        return _pass_bytes(self.sizes, self.precision, one, self.gradient_checkpointing)
 
     @property
     def needed(self) -> int:
@@ -117,8 +116,8 @@ def one_pass(work: Work, tokens: int) -> Pass:
     return Pass(tokens, work.prompt, max(1, work.answer // 2), work.device == "cpu")
 
 
-def _pass_bytes(sizes: Sizes, precision: Precision, one: Pass, again: bool) -> int:
-    below = sizes_in.activation_bytes(sizes, precision, one, again)
+def _pass_bytes(sizes: Sizes, precision: Precision, one: Pass, checkpointing: bool) -> int:
+    below = sizes_in.activation_bytes(sizes, precision, one, checkpointing)
     return below + sizes_in.head_bytes(sizes, precision, one.tokens)
 
 
@@ -134,8 +133,10 @@ def choose(sizes: Sizes, precision: Precision, work: Work, memory: int) -> Memor
         rows = min(rows, max(0, room) // _row_bytes(sizes, precision, work))
         whole = rows // work.group_size * work.group_size  # groups come whole
         rows = min(work.rows, max(rows if rows == work.rows else whole, work.group_size))
-    tokens, again = _micro_batch(sizes, precision, work, room if memory else None)
-    return MemoryPlan(sizes, precision, work, memory, rows, rows * work.longest, tokens, again)
+    tokens, checkpointing = _micro_batch(sizes, precision, work, room if memory else None)
+    return MemoryPlan(
+        sizes, precision, work, memory, rows, rows * work.longest, tokens, checkpointing
+    )
 
 
 def _micro_batch(
@@ -146,14 +147,14 @@ def _micro_batch(
     No pass is smaller than the longest row, which is never cut.
     """
     ways = [
-        (max(tokens, work.longest), again)
-        for again in ([False, True] if work.again is None else [work.again])
+        (max(tokens, work.longest), checkpointing)
+        for checkpointing in ([False, True] if work.checkpointing is None else [work.checkpointing])
         for tokens in _ladder(work)
     ]
-    for tokens, again in ways:
-        needed = _pass_bytes(sizes, precision, one_pass(work, tokens), again)
+    for tokens, checkpointing in ways:
+        needed = _pass_bytes(sizes, precision, one_pass(work, tokens), checkpointing)
         if room is None or needed <= room:
-            return tokens, again
+            return tokens, checkpointing
     return ways[-1]
 
 
@@ -190,7 +191,7 @@ def work_of(config: Config, device: str, prompt: int) -> Work:
         group_size=config.sampling.group_size,
         rows=config.sampling.max_rows,
         tokens=config.learner.micro_batch_tokens,
-        again=config.learner.gradient_checkpointing,
+        checkpointing=config.learner.gradient_checkpointing,
     )
 
 
@@ -212,7 +213,7 @@ def plan_for(
         rank = -(-learns // max(1, sizes.adapted)) if policy.is_adapter else 0
     element = policy.model.dtype.itemsize
     large = element < 4 or sizes.largest >= LARGE  # float32 is packed where it is large
-    packed = policy.device.type == "cpu" and sizes.lean and large
+    packed = policy.device.type == "cpu" and sizes.fused and large
     precision = Precision(element, rank, reference, packed)
     work = work_of(config, policy.device.type, longest_prompt(task, policy.codec))
     return choose(sizes, precision, work, _memory(config, policy.device))

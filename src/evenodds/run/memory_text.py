@@ -52,10 +52,10 @@ def _in_turn(plan: MemoryPlan) -> Iterator[Line]:
     why = f"{plan.rows} rows × {work.longest:,} tokens × {token / 1024:,.1f} KiB"
     yield "sampling: KV", slots, why
     yield "  draw and prompts", plan.sampling - slots, "logits of all rows; prompts of a batch"
-    tokens, again = plan.micro_batch_tokens, plan.gradient_checkpointing
+    tokens, checkpointing = plan.micro_batch_tokens, plan.gradient_checkpointing
     one = one_pass(work, tokens)
-    below = sizes_in.activation_bytes(sizes, precision, one, again)
-    how = "only each layer's input kept" if again else "all kept for the backward pass"
+    below = sizes_in.activation_bytes(sizes, precision, one, checkpointing)
+    how = "only each layer's input kept" if checkpointing else "all kept for the backward pass"
     each = sizes_in.layer_bytes(sizes, precision, one) * sizes.layers
     yield "or learning: layers", below, f"{tokens:,} tokens × {each / 1e6:,.2f} MB, {how}"
     yield "  output head", plan.learning - below, "one chunk of logits, whatever the tokens"

@@ -52,7 +52,7 @@ def _fault(policy: Policy, decoder: Decoder) -> str:
 
 
 def probe(sampler: NativeSampler) -> None:
-    """Check the sampler's decoder on one short prompt. A lean decoder that fails gives way to the
+    """Check the sampler's decoder on one short prompt. A fused decoder that fails gives way to the
     model's own modules.
 
     Raises `UsageError` if the policy cannot be sampled from.

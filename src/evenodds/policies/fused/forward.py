@@ -16,15 +16,15 @@ from evenodds.policies.fused.autograd import gate, project, rms
 from evenodds.policies.fused.weights import Fused, Layer, Shape
 
 
-def hidden_states(model: Fused, packed: Packed, again: bool = False) -> Float[Tensor, "n h"]:
+def hidden_states(model: Fused, packed: Packed, checkpoints: bool = False) -> Float[Tensor, "n h"]:
     """Normed states behind which each answer token was drawn, with gradients to what learns.
 
-    again: keep only the input of each layer and compute the layer again in the backward pass.
+    checkpoints: keep only the input of each layer and compute the layer again in the backward pass.
     """
     at = arrange(model, packed)
     x = functional.embedding(packed.input_ids, model.embedding, model.padding)
     for layer in model.layers:
-        if again and torch.is_grad_enabled():
+        if checkpoints and torch.is_grad_enabled():
             found: Any = checkpoint(_block, layer, x, at, use_reentrant=False)
             x = found
         else:
