@@ -78,6 +78,17 @@ def test_what_is_set_is_kept() -> None:
     assert (plan.micro_batch_tokens, plan.gradient_checkpointing, plan.rows) == (1500, True, 32)
 
 
+@pytest.mark.parametrize("memory", [0, 12])
+def test_all_answers_to_one_prompt_are_planned_for_however_few_rows_are_asked(memory) -> None:
+    """The sampler takes them together: of a group, and of a problem that is evaluated."""
+    each = choose(QWEN, LORA, WORK, 0).sampling // 256
+    for changes, rows in (({"rows": 4}, 16), ({"samples": 96, "rows": 32}, 96)):
+        plan = choose(QWEN, LORA, replace(WORK, **changes), memory * GB)
+        assert plan.rows == changes["rows"]
+        assert plan.sampling == rows * each
+    assert not choose(QWEN, LORA, replace(WORK, samples=96), 8 * GB).fits
+
+
 def test_nothing_is_bounded_where_the_memory_is_not_known() -> None:
     plan = choose(QWEN, LORA, WORK, 0)
     assert plan.fits

@@ -32,6 +32,7 @@ PROMPTS = 200  # of a task, whose longest stands for all
 class Work:
     """What a run asks for. prompt, answer: tokens of the longest. rows: decoded together at most.
 
+    samples: answers of an evaluation to one problem; like a group they are decoded together.
     tokens, checkpointing: micro-batch and gradient checkpointing where they are set, else None.
     """
 
@@ -40,12 +41,18 @@ class Work:
     answer: int
     group_size: int
     rows: int = 256
+    samples: int = 1
     tokens: int | None = None
     checkpointing: bool | None = None
 
     @property
     def longest(self) -> int:
         return self.prompt + self.answer
+
+    @property
+    def fewest(self) -> int:
+        """Rows that the sampler takes however small its bound is: all answers to one prompt."""
+        return max(self.group_size, self.samples)
 
 
 @dataclass(frozen=True)
@@ -76,8 +83,13 @@ class MemoryPlan:
         return FIXED.get(self.work.device, FIXED["cpu"]) + self.resident
 
     @property
+    def decoded(self) -> int:
+        """Rows that are decoded together at most."""
+        return max(self.rows, self.work.fewest)
+
+    @property
     def sampling(self) -> int:
-        return self.rows * _row_bytes(self.sizes, self.precision, self.work)
+        return self.decoded * _row_bytes(self.sizes, self.precision, self.work)
 
     @property
     def learning(self) -> int:
@@ -190,6 +202,7 @@ def work_of(config: Config, device: str, prompt: int) -> Work:
         answer=config.sampling.max_tokens,
         group_size=config.sampling.group_size,
         rows=config.sampling.max_rows,
+        samples=config.evaluation.samples,
         tokens=config.learner.micro_batch_tokens,
         checkpointing=config.learner.gradient_checkpointing,
     )
