@@ -16,6 +16,7 @@ from evenodds.policies.memory import Precision, Sizes, packed_bytes
 from evenodds.run.build import FASTEST, learner_options
 from evenodds.run.config import make_config, merge
 from evenodds.run.memory import Work, choose, plan_for
+from evenodds.run.memory_text import refusal
 from evenodds.sampling.native import NativeSampler
 from evenodds.sampling.packed import can_pack
 from evenodds.tasks import make_task
@@ -86,7 +87,8 @@ def test_all_answers_to_one_prompt_are_planned_for_however_few_rows_are_asked(me
         plan = choose(QWEN, LORA, replace(WORK, **changes), memory * GB)
         assert plan.rows == changes["rows"]
         assert plan.sampling == rows * each
-    assert not choose(QWEN, LORA, replace(WORK, samples=96), 8 * GB).fits
+    large = choose(QWEN, LORA, replace(WORK, samples=96), 8 * GB)
+    assert not large.fits and "--evaluation.samples" in refusal(large)
 
 
 def test_nothing_is_bounded_where_the_memory_is_not_known() -> None:

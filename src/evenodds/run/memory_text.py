@@ -90,6 +90,8 @@ def _remedy(plan: MemoryPlan) -> str:
         lora = "" if plan.precision.rank else ", or use --policy.adapter lora"
         return f"Take a smaller policy{lora}."
     if plan.sampling > plan.learning:
-        return "Lower --sampling.group_size or --sampling.max_tokens."
+        largest = plan.work.samples > plan.work.group_size
+        what = "evaluation.samples" if largest else "sampling.group_size"
+        return f"Lower --{what} or --sampling.max_tokens."
     is_set = plan.work.tokens is not None
     return f"Lower --{'learner.micro_batch_tokens' if is_set else 'sampling.max_tokens'}."
