@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections import Counter
 
 import pytest
 
@@ -142,3 +143,95 @@ def test_a_run_leaves_no_thread_behind(tmp_path) -> None:
     while threading.active_count() > before and time.monotonic() < end:
         time.sleep(0.01)
     assert threading.active_count() <= before
+
+
+@pytest.mark.parametrize("late", ["learner", "record"])
+def test_a_step_that_fails_after_weights_moved_is_not_saved(tmp_path, monkeypatch, late) -> None:
+    """The second of two passes meets a gradient that is not finite, say: that is no step's state.
+
+    What was saved before stays the newest, and the run is taken up from there bit for bit.
+    """
+    over = {"run__save_every": 2, "learner__passes": 2}
+    whole = run(tmp_path / "whole", **over)
+    calls = []
+    owner, name = {
+        "learner": (session.TorchLearner, "_step"),
+        "record": (session, "step_metrics"),
+    }[late]
+    inner = getattr(owner, name)
+
+    def fails(*given, **named):
+        calls.append(1)
+        if len(calls) == (8 if late == "learner" else 4):
+            raise RunError("the gradient is not finite.")
+        return inner(*given, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, name, fails)
+        with pytest.raises(RunError, match="not finite"):
+            run(tmp_path / "parts", **over)
+    found = sorted(path.name for path in (tmp_path / "parts" / "r" / "checkpoints").iterdir())
+    assert found == ["step-000002"]
+    assert_equal_runs(whole.folder, run(tmp_path / "parts", **over).folder)
+
+
+def test_a_run_that_fails_leaves_no_half_checkpoint(tmp_path, monkeypatch) -> None:
+    """A checkpoint that waits behind what cannot be written would fill the disk that is full."""
+    inner, gate, calls = RunWriter.rollouts, threading.Event(), []
+
+    def fails(*given, **named):
+        calls.append(1)
+        if len(calls) == 2:
+            gate.wait(20)
+            raise RunError("no space is left.")
+        return inner(*given, **named)
+
+    drafted = session.checkpoint.draft
+
+    def then_open(*given, **named):
+        made = drafted(*given, **named)
+        assert made.folder.exists()
+        gate.set()
+        return made
+
+    monkeypatch.setattr(RunWriter, "rollouts", fails)
+    monkeypatch.setattr(session.checkpoint, "draft", then_open)
+    with pytest.raises(RunError, match="no space is left"):
+        run(tmp_path)
+    assert gate.is_set()
+    assert not list(tmp_path.rglob(".evenodds-tmp-*"))
+    assert list((tmp_path / "r" / "checkpoints").iterdir()) == []
+
+
+def test_what_a_kill_left_anywhere_is_cleared_at_the_next_start(tmp_path) -> None:
+    folder = run(tmp_path, run__steps=1).folder
+    left = [
+        folder / part / ".evenodds-tmp-1-0123abcd"
+        for part in (".", "checkpoints", "rollouts", "evaluation", "passports")
+    ]
+    for path in left:
+        path.write_text("half")
+    run(tmp_path, run__steps=2)
+    assert not [path for path in left if path.exists()]
+
+
+def test_the_thread_that_writes_calls_nothing_of_torch(tmp_path) -> None:
+    """It is a daemon. One that meets the end of Python within torch ends the process by
+    std::terminate: "terminate called without an active exception", exit code 134.
+    """
+    seen: Counter[tuple[str, str]] = Counter()
+
+    def note(frame, event, arg) -> None:
+        name = threading.current_thread().name
+        owner = getattr(arg, "__module__", None) or type(getattr(arg, "__self__", None)).__module__
+        is_torch = event == "c_call" and str(owner).split(".")[0] == "torch"
+        is_torch |= "/site-packages/torch/" in frame.f_code.co_filename
+        seen[name, "torch" if is_torch else "other"] += 1
+
+    threading.setprofile(note)
+    try:
+        run(tmp_path, run__save_every=1)
+    finally:
+        threading.setprofile(None)
+    assert seen["writer", "other"] > 100
+    assert seen["writer", "torch"] == 0

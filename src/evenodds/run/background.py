@@ -44,15 +44,19 @@ class Background:
         self._jobs.join()
         self.check()
 
-    def close(self) -> None:
-        """End the thread. Jobs that wait are dropped, the one at hand may take half a second."""
+    def close(self) -> bool:
+        """End the thread; whether it has ended. Jobs that wait are dropped, the one at hand may
+        take a while.
+        """
         with suppress(Empty):
             while True:
                 self._jobs.get_nowait()
                 self._jobs.task_done()
-        if self._thread is not None:
-            self._jobs.put(None)
-            self._thread.join(GOES)
+        if self._thread is None:
+            return True
+        self._jobs.put(None)
+        self._thread.join(GOES)
+        return not self._thread.is_alive()
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:

@@ -151,6 +151,12 @@ class RunFolder:
         """The passport of the verifier."""
         return self.passports / "checker.json"
 
+    @property
+    def written(self) -> list[Path]:
+        """The folders that something is made in, under a temporary name at first."""
+        files = (self.rollouts(0), self.evaluation("base"))
+        return [self.path, self.checkpoints, self.passports, *(path.parent for path in files)]
+
     def rollouts(self, step: int) -> Path:
         """The rollouts of one step, a parquet file."""
         return self.path / "rollouts" / f"step-{step:05d}.parquet"

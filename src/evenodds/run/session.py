@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -64,6 +65,7 @@ class Session:
     slowest: float = 0.0
     idle: int = 0
     told_unjudged: bool = False
+    whole: int | None = 0  # the learner's updates after the last recorded step; None: in between
 
     def __post_init__(self) -> None:
         config = self.plan.config
@@ -96,7 +98,7 @@ class Session:
 
     def restore(self, base: Mapping[str, Any]) -> State:
         """The state of the newest sound checkpoint, or the first state where there is none."""
-        for parent in (self.folder.path, self.folder.checkpoints, self.folder.rollouts(0).parent):
+        for parent in self.folder.written:
             durable.recover(parent)
         folders, told = durable.valid_folders(self.folder.checkpoints, checkpoint.PREFIX, 1)
         for line in told:
@@ -112,6 +114,7 @@ class Session:
         self.writer.metrics.truncate_to(progress.metrics_length)
         self.writer.drop_rollouts_after(state.step)
         self.sampler.load(self.learner.weights(), state.version)
+        self.whole = self.learner.updates
         return state
 
     def evaluate(self, name: str, title: str) -> dict[str, Any]:
@@ -154,7 +157,9 @@ class Session:
         """Steps until there are enough of them, the time is up, or a signal came.
 
         What was reached is saved, also where a step fails or is left by a signal while it samples:
-        until its update, a step has changed nothing. Only a second signal leaves at once.
+        until its update, a step has changed nothing. One that fails later, in the second of two
+        passes say, leaves weights of no step at all, so nothing is saved then. Only a second
+        signal leaves at once.
         """
         saved = state.step
         self.sampler.progress = lambda done, total: self.interrupts.leave_if_asked()
@@ -167,7 +172,10 @@ class Session:
         except Interrupted:
             pass
         except Exception:
-            self._keep(state, saved)
+            if self.whole == self.learner.updates:
+                self._keep(state, saved)
+            else:
+                self.background.settle()
             raise
         finally:
             self.sampler.progress = None
@@ -184,7 +192,9 @@ class Session:
         """One training step with its records."""
         started = self.clock.elapsed
         state, report = train_step(before, self.tools, self.step_config)
+        self.whole = None
         self.record(before, state, report, started)
+        self.whole = self.learner.updates
         self.slowest = max(self.slowest, self.clock.elapsed - started)
         self.tell_unjudged(report)
         self.idle = self.idle + 1 if report.skipped else 0
@@ -245,8 +255,10 @@ class Session:
         self.background.do(commit)
 
     def close(self) -> None:
-        """End the thread that writes."""
-        self.background.close()
+        """End the thread that writes, and clear away the checkpoints that it did not get to."""
+        if self.background.close():
+            with suppress(RunError):  # they are harmless, and go at the next start
+                durable.recover(self.folder.checkpoints)
 
     def save_model(self) -> None:
         """The trained policy as an ordinary folder, replacing an earlier one of this run."""
