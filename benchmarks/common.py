@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -13,6 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from evenodds.report.comparison import Comparison, compare
+
+
+def writable(text: str) -> Path:
+    """A file that a flag names, refused before minutes are spent on what goes into it."""
+    path = Path(text)
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise argparse.ArgumentTypeError(
+            f"cannot write {text!r}: choose a file in a folder of yours"
+        )
+    return path
 
 
 @dataclass(frozen=True)

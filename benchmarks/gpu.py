@@ -17,11 +17,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from functools import cache, partial
-from pathlib import Path
 from typing import Any
 
 import torch
 
+from benchmarks.common import writable
 from benchmarks.gpu_parts import measure
 from benchmarks.gpu_parts.made import QWEN3, TINY, Scale, as_policy, made_model, twin
 from evenodds.learner import prepare_process
@@ -130,7 +130,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--tiny", action="store_true", help="a tiny model on the CPU, in seconds")
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds until the last begins")
-    parser.add_argument("--json", type=Path, help="write all that was measured there too")
+    parser.add_argument("--json", type=writable, help="write all that was measured there too")
     options = parser.parse_args(arguments)
     if not options.tiny and not torch.cuda.is_available():
         print("no CUDA device is here. Run it where one is, or try the code with --tiny.")

@@ -19,9 +19,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, is_dataclass
-from pathlib import Path
 from typing import Any
 
+from benchmarks.common import writable
 from benchmarks.speed_parts import machine as roof
 from benchmarks.speed_parts.children import Child
 from benchmarks.speed_parts.table import OURS, Turn, learning, sampling, summary, table
@@ -119,7 +119,7 @@ def main() -> int:
     parser.add_argument("--profile", choices=PROFILES, default="uniform")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--trl-python", default=sys.executable, help="an interpreter that has TRL")
-    parser.add_argument("--json", type=Path, help="write all that was measured there too")
+    parser.add_argument("--json", type=writable, help="write all that was measured there too")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # or the contenders would work on
     found = {

@@ -63,3 +63,10 @@ def test_the_adapter_changes_what_the_model_says() -> None:
         before = model(input_ids=ids).logits
         after = as_policy(model, TINY, lora=True).model(input_ids=ids).logits
     assert (before - after).abs().max() > 1e-3
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(capsys) -> None:
+    with pytest.raises(SystemExit) as left:
+        gpu.main(["--tiny", "--json", "/nowhere/x.json"])
+    assert left.value.code == 2
+    assert "cannot write '/nowhere/x.json'" in capsys.readouterr().err
