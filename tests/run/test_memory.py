@@ -138,10 +138,12 @@ def test_a_dry_run_plans_a_gpu_that_is_not_here(folder, capsys, tmp_path, monkey
     shown = capsys.readouterr()
     assert "memory_gb = 16.0" in shown.out
     assert "596.0 M parameters in bfloat16" in shown.err
-    assert "LoRA of rank 16: 10.1 M parameters" in shown.err
+    assert "LoRA of rank 16: 10.1 M, float32 and factors" in shown.err
     assert "tokens × 112.0 KiB" in shown.err
     assert "fits into 14.4 GB" in shown.err
-    assert shown.err.splitlines()[-1].startswith("  so: ")
+    assert shown.err.splitlines()[-2].startswith("  so: ")
+    table = shown.err[shown.err.index("memory plan of") :].splitlines()
+    assert max(map(len, table)) <= 80
     assert "gradient checkpointing off" in shown.err.splitlines()[-1]
     assert sorted(tmp_path.rglob("*")) == before
 
@@ -154,10 +156,51 @@ def test_a_dry_run_that_does_not_fit_ends_with_3(folder, capsys) -> None:
     assert "--policy.adapter lora" in capsys.readouterr().err.splitlines()[-1]
 
 
+@pytest.mark.parametrize(
+    ("flags", "remedy"),
+    [
+        (("--run.memory_gb", "0.1"), "The libraries alone take 500.0 MB: raise --run.memory_gb."),
+        (  # the output head is what is too much, and takes no less for shorter answers
+            ("--run.memory_gb", "8", "--policy.adapter", "none"),
+            "Take a smaller policy, or use --policy.adapter lora.",
+        ),
+        (
+            ("--run.memory_gb", "6", "--sampling.max_tokens", "30000"),
+            "Lower --sampling.group_size or --sampling.max_tokens.",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_told_what_would_help(folder, capsys, flags, remedy) -> None:
+    assert dry(folder, "--policy.device", "cpu", *flags) == 3
+    assert capsys.readouterr().err.splitlines()[-1].endswith(remedy)
+
+
 def test_a_model_that_cannot_be_looked_at_has_no_plan(capsys, monkeypatch) -> None:
     monkeypatch.setattr("evenodds.policies.load.is_cut_off", lambda source: True)
     assert dry("nobody/has-this-model") == 0
     assert "no memory plan: cannot load a model" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("config", "flags", "message"),
+    [
+        ('{"model_type": "vit"}', (), "is no causal language model"),
+        ('{"model_type": "blorb"}', (), "cannot load a model"),
+        ("{", (), "cannot load a model"),
+        (json.dumps(CONFIG), ("--policy.device", "cuda"), "there is no 'cuda' device here"),
+        (json.dumps(CONFIG), ("--policy.device", "cuda:x"), "there is no device 'cuda:x'"),
+        (json.dumps(CONFIG), ("--policy.device", "cudax"), "unknown device 'cudax'"),
+    ],
+)
+def test_a_folder_that_no_run_could_use_is_refused(
+    folder, capsys, monkeypatch, config, flags, message
+) -> None:
+    """One line and exit 2, as `train` itself would end."""
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    (folder / "config.json").write_text(config)
+    memory = () if flags[-1:] == ("cuda",) else ("--run.memory_gb", "16")
+    assert dry(folder, *flags, *memory) == 2
+    assert message in capsys.readouterr().err.splitlines()[-1]
 
 
 def test_an_adapters_folder_is_planned_with_its_own_rank(folder, capsys, tmp_path) -> None:
@@ -166,7 +209,7 @@ def test_an_adapters_folder_is_planned_with_its_own_rank(folder, capsys, tmp_pat
     saved = {"peft_type": "LORA", "r": 4, "base_model_name_or_path": str(folder)}
     (own / "adapter_config.json").write_text(json.dumps(saved))
     assert dry(own, "--run.memory_gb", "16") == 0
-    assert "LoRA of rank 4: 2.5 M parameters" in capsys.readouterr().err
+    assert "LoRA of rank 4: 2.5 M," in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])

@@ -14,13 +14,15 @@ NAMES = {2: "bfloat16", 4: "float32"}
 
 
 def plan_lines(plan: MemoryPlan, name: str) -> Iterator[str]:
-    """The plan in lines of about 90 columns, the verdict last."""
+    """The plan in lines of at most 80 columns, what follows from it last."""
     there = size_text(plan.memory) if plan.memory else "an unknown amount of memory"
-    yield f"memory plan of {one_line(name, 60)} on {plan.work.device} with {there}, by formula"
+    yield f"memory plan of {one_line(name, 30)} on {plan.work.device} with {there}, by formula"
     for what, size, why in (*_always(plan), *_in_turn(plan)):
         yield f"  {what:<22} {size_text(size):>9}  {why}"
     yield f"  {'most at once':<22} {size_text(plan.needed):>9}  {_verdict(plan)}"
-    yield f"  so: {', '.join(_choices(plan))}"
+    rows, tokens, again = _choices(plan)
+    yield f"  so: {rows}, {tokens},"
+    yield f"      {again}"
 
 
 def _always(plan: MemoryPlan) -> Iterator[Line]:
@@ -35,13 +37,13 @@ def _always(plan: MemoryPlan) -> Iterator[Line]:
         packed = sizes_in.packed_bytes(sizes, precision)
         yield "  packed for sampling", packed, "the same in the processor's own layout"
     count, _ = sizes_in.trainable(sizes, precision)
-    learns = f"{count / 1e6:,.1f} M parameters"
+    learns = f"{count / 1e6:,.1f} M"
     if precision.rank:
         size = sizes_in.adapter_bytes(sizes, precision)
-        yield "adapter", size, f"LoRA of rank {precision.rank}: {learns}, float32 and as a product"
+        yield "adapter", size, f"LoRA of rank {precision.rank}: {learns}, float32 and factors"
     more = ", a frozen copy" if precision.reference else ""
     what = "gradient and optimizer"
-    yield what, sizes_in.optimizer_bytes(sizes, precision), f"AdamW on {learns}{more}"
+    yield what, sizes_in.optimizer_bytes(sizes, precision), f"AdamW on {learns} parameters{more}"
 
 
 def _in_turn(plan: MemoryPlan) -> Iterator[Line]:
@@ -55,7 +57,7 @@ def _in_turn(plan: MemoryPlan) -> Iterator[Line]:
     tokens, checkpointing = plan.micro_batch_tokens, plan.gradient_checkpointing
     one = one_pass(work, tokens)
     below = sizes_in.activation_bytes(sizes, precision, one, checkpointing)
-    how = "only each layer's input kept" if checkpointing else "all kept for the backward pass"
+    how = "only inputs kept" if checkpointing else "all kept"
     each = sizes_in.layer_bytes(sizes, precision, one) * sizes.layers
     yield "or learning: layers", below, f"{tokens:,} tokens × {each / 1e6:,.2f} MB, {how}"
     yield "  output head", plan.learning - below, "one chunk of logits, whatever the tokens"
@@ -63,18 +65,20 @@ def _in_turn(plan: MemoryPlan) -> Iterator[Line]:
 
 def _verdict(plan: MemoryPlan) -> str:
     if not plan.memory:
-        return "whether it fits is not known; give --run.memory_gb"
+        return "not known whether it fits: --run.memory_gb"
     room = size_text(int((1 - SPARE) * plan.memory))
     return f"{'fits into' if plan.fits else 'MORE than'} {room}: all there is less a tenth"
 
 
-def _choices(plan: MemoryPlan) -> Iterator[str]:
+def _choices(plan: MemoryPlan) -> tuple[str, str, str]:
     """What the run will use; a bound of the setting is told where memory made it smaller."""
     work = plan.work
     cut = f" (of {work.rows})" if plan.rows < work.rows else ""
-    yield f"{plan.rows} answers at once{cut}"
-    yield f"micro-batches of {plan.micro_batch_tokens:,} tokens"
-    yield f"gradient checkpointing {'on' if plan.gradient_checkpointing else 'off'}"
+    return (
+        f"{plan.rows} answers at once{cut}",
+        f"micro-batches of {plan.micro_batch_tokens:,} tokens",
+        f"gradient checkpointing {'on' if plan.gradient_checkpointing else 'off'}",
+    )
 
 
 def refusal(plan: MemoryPlan) -> str:
@@ -86,7 +90,11 @@ def refusal(plan: MemoryPlan) -> str:
 
 
 def _remedy(plan: MemoryPlan) -> str:
-    if plan.always > (1 - SPARE) * plan.memory:
+    fixed, room = FIXED.get(plan.work.device, FIXED["cpu"]), (1 - SPARE) * plan.memory
+    if fixed > room:
+        return f"The libraries alone take {size_text(fixed)}: raise --run.memory_gb."
+    head = sizes_in.head_bytes(plan.sizes, plan.precision, plan.micro_batch_tokens)
+    if plan.always + head > room:  # neither of which gets less with shorter answers
         lora = "" if plan.precision.rank else ", or use --policy.adapter lora"
         return f"Take a smaller policy{lora}."
     if plan.sampling > plan.learning:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from evenodds.cli.flags import Parser, add_settings, config_of, given
@@ -89,13 +90,19 @@ def _preview(config: Config) -> int:
 
 
 def _planned(config: Config, task: Task, reference: bool) -> int:
-    """The memory plan on stderr. A model that cannot be looked at has none, which is said."""
+    """The memory plan on stderr. A model of the hub that cannot be looked at has none, as is said.
+
+    Raises `UsageError` for a folder that is here and that no run could use.
+    """
+    from evenodds.policies.load import resolve
     from evenodds.run.memory import plan_ahead
     from evenodds.run.memory_text import plan_lines, refusal
 
     try:
         plan = plan_ahead(config, task, reference)
     except UsageError as error:
+        if Path(resolve(config.policy.name)).exists():
+            raise
         print(f"no memory plan: {error}", file=sys.stderr)
         return 0
     for line in plan_lines(plan, config.policy.name):
