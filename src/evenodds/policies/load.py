@@ -51,6 +51,15 @@ def pick_device(name: str) -> torch.device:
         raise unknown("device", name, ["auto", *there])
     if not there[name.split(":")[0]]:
         raise UsageError(f"there is no {name!r} device here. Use --policy.device auto.")
+    device = _device(name)
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise UsageError(
+            f"there is no device {name!r}: the last one is cuda:{torch.cuda.device_count() - 1}."
+        )
+    return device
+
+
+def _device(name: str) -> torch.device:
     try:
         return torch.device(name)
     except RuntimeError:
@@ -186,8 +195,9 @@ def outline(options: PolicyOptions, anywhere: bool = False) -> tuple[Policy, int
         saved = _adapter_config(Path(source))
         base = replace(options, name=str(saved.base_model_name_or_path), adapter="lora")
         return outline(replace(base, rank=int(saved.r)), anywhere)
-    absent = anywhere and options.device.startswith("cuda") and not torch.cuda.is_available()
-    device = torch.device("cuda") if absent else pick_device(options.device)
+    is_cuda = options.device.split(":")[0] == "cuda"
+    absent = anywhere and is_cuda and not torch.cuda.is_available()
+    device = _device(options.device) if absent else pick_device(options.device)
     config, tokenizer = _load_parts(source, options.name)
     model = _without_weights(config, options.name)
     size = model.num_parameters()
