@@ -89,6 +89,24 @@ def test_an_adapter_on_an_adapter_is_refused(tmp_path) -> None:
         load(tmp_path)
 
 
+def test_an_adapter_that_is_no_lora_is_refused(tmp_path) -> None:
+    """Prompts that were tuned would be left out, and nothing would learn."""
+    import peft
+
+    policy = make_policy()
+    config = peft.PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=3)
+    peft.get_peft_model(policy.model, config).save_pretrained(tmp_path)
+    with pytest.raises(UsageError, match="is no LoRA but PROMPT_TUNING"):
+        load(tmp_path)
+
+
+def test_a_long_context_by_longrope_counts_up_to_where_its_angles_change() -> None:
+    rope = {"rope_type": "longrope", "rope_theta": 10_000.0, "original_max_position_embeddings": 64}
+    factors = {"short_factor": [1.0] * 4, "long_factor": [2.0] * 4}
+    assert make_policy("llama", rope_parameters=rope | factors).context == 64
+    assert make_policy("llama").context == 256
+
+
 def test_an_adapter_that_lacks_weights_is_refused(tmp_path) -> None:
     save_adapter(tmp_path, "abacus")
     path = tmp_path / "adapter_model.safetensors"

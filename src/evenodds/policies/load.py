@@ -268,6 +268,11 @@ def _adapter_config(folder: Path) -> Any:
         raise UsageError(
             f"cannot read the adapter in {str(folder)!r}: {one_line(error)} Mend its config."
         ) from error
+    if str(getattr(config.peft_type, "value", config.peft_type)) != "LORA":
+        raise UsageError(
+            f"the adapter in {str(folder)!r} is no LoRA but {config.peft_type.value}. Give a LoRA, "
+            "or merge the adapter into its base and give that."
+        )
     base = config.base_model_name_or_path
     if not base:
         raise UsageError(f"the adapter in {str(folder)!r} names no base model. Mend its config.")

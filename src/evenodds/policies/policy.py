@@ -18,6 +18,7 @@ from evenodds.policies import cards
 from evenodds.policies.codec import Codec
 from evenodds.policies.fused import weights
 from evenodds.policies.fused.forward import hidden_states
+from evenodds.policies.fused.support import supports
 from evenodds.policies.head import Head, token_logprobs
 
 __all__ = ["Head", "Policy", "token_logprobs"]
@@ -62,9 +63,28 @@ class Policy:
     def fused(self) -> weights.Fused | None:
         """The same weights in few operations; None for a family that those do not compute."""
         config = self.model.config
-        if not (self.is_plain_causal and weights.supports(self.backbone, config)):
+        if not (self.is_plain_causal and supports(self.backbone, config)):
             return None
         return weights.read(self.backbone, config)
+
+    def use_modules(self) -> None:
+        """Leave everything to the model's own modules, from now on."""
+        self.__dict__["fused"] = None
+
+    @property
+    def context(self) -> int | None:
+        """Tokens that a row may have, None where the config does not say.
+
+        LongRoPE turns all tokens of a batch otherwise as soon as one row is longer than what the
+        model was first trained on, so a row's log-probabilities would depend on its neighbours.
+        """
+        config = self.model.config
+        room = getattr(config, "max_position_embeddings", None)
+        rope = getattr(config, "rope_parameters", None) or {}
+        if rope.get("rope_type") != "longrope":
+            return room
+        first = rope.get("original_max_position_embeddings")
+        return first or getattr(config, "original_max_position_embeddings", None) or room
 
     @property
     def size(self) -> int:
@@ -125,7 +145,10 @@ class Policy:
         kept = [p for p in self.model.parameters() if not p.requires_grad]
         shared: dict[int, Any] = {id(tensor): tensor for tensor in (*kept, *self.model.buffers())}
         twin = copy.deepcopy(self.model, shared)
-        return replace(self, model=twin.requires_grad_(False).eval(), peft=None)
+        found = replace(self, model=twin.requires_grad_(False).eval(), peft=None)
+        if self.fused is None:
+            found.use_modules()
+        return found
 
     def save(self, folder: Path) -> None:
         """An ordinary Hugging Face (or PEFT) folder that transformers and vLLM load, with a card

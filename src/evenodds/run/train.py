@@ -174,7 +174,7 @@ def check_fit(policy: Policy, plan: Plan) -> None:
         codec.require_readable(codec.render(problem.prompt))
         codec.require_readable(problem.answer)
     longest = max(codec.encode(problem.prompt).size for problem in problems)
-    room = getattr(policy.model.config, "max_position_embeddings", None)
+    room = policy.context
     budget = plan.config.sampling.max_tokens
     if room is not None and longest + budget > room:
         raise UsageError(

@@ -83,6 +83,7 @@ class FusedDecoder:
             block.refresh()
         if isinstance(self.head.linear, PackedLinear):
             self.head.linear.refresh()
+        self._remember(0)
 
     def start(self, columns: int) -> None:
         """Forget all rows, and their memory. None will hold more than `columns` tokens."""

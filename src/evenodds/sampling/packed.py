@@ -1,12 +1,12 @@
 """Projections for decoding: the same products, with the weights in the processor's own layout.
 
 For few rows, a product on a CPU spends up to half of its time on bringing the weights into the
-layout that its kernel reads. Here that is done once: for good where the weights never change, after
-each update where they learn.
+layout that its kernel reads. Here that is done once: again only after something wrote the weights.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,13 +25,13 @@ def can_pack(weight: Tensor) -> bool:
 
     `memory.packed_bytes` counts what this makes.
     """
-    large = weight.dtype == torch.float32 and weight.numel() >= LARGE
-    return (
-        weight.device.type == "cpu"
-        and (large or weight.dtype == torch.bfloat16)
-        and torch.backends.mkldnn.is_available()
-        and hasattr(torch.ops.mkldnn, "_linear_pointwise")
-    )
+    if weight.device.type != "cpu" or not torch.backends.mkldnn.is_available():
+        return False
+    if weight.dtype == torch.bfloat16:
+        fits = torch.ops.mkldnn._is_mkldnn_bf16_supported()
+    else:
+        fits = weight.dtype == torch.float32 and weight.numel() >= LARGE
+    return fits and hasattr(torch.ops.mkldnn, "_linear_pointwise")
 
 
 def pack(weight: Tensor) -> Tensor:
@@ -44,17 +44,27 @@ def multiply(x: Tensor, packed: Tensor, bias: Tensor | None = None) -> Tensor:
     return torch.ops.mkldnn._linear_pointwise(x, packed, bias, "none", [], "")
 
 
+def _state(linears: Sequence[Any]) -> Any:
+    """Equal as long as nobody has written the weights; never equal where they learn."""
+    weights: list[Tensor] = [linear.weight for linear in linears]
+    if any(weight.requires_grad for weight in weights):
+        return object()
+    return [(w.data_ptr(), w._version, w.dtype) for w in weights]  # pyright: ignore[reportPrivateUsage]
+
+
 class PackedLinear(nn.Module):
     """A linear layer with its weights packed."""
 
     def __init__(self, linear: Any) -> None:
         super().__init__()
         self.linear = [linear]  # in a list, or it would be a part of this module
-        self.packed = pack(linear.weight)
+        self.state: Any = None
+        self.refresh()
 
     def refresh(self) -> None:
-        if self.linear[0].weight.requires_grad:
-            self.packed = pack(self.linear[0].weight)
+        state = _state(self.linear)
+        if state != self.state:
+            self.state, self.packed = state, pack(self.linear[0].weight)
 
     def forward(self, x: Tensor) -> Tensor:
         return multiply(x, self.packed, self.linear[0].bias)
@@ -64,23 +74,24 @@ class PackedLinear(nn.Module):
 class Decoding:
     """A projection as the decoder applies it: y = x W' + b + (x low') high'.
 
-    base: the packed weights, None where they are read as they are.
+    base: the packed weights, None where they are read as they are. state: of what they were packed.
     """
 
     projection: Projection
+    state: Any = field(default=None, repr=False)
     base: Tensor | None = field(default=None, repr=False)
     low: Tensor | None = field(default=None, repr=False)
     high: Tensor | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        self.packs = can_pack(self.projection.weight)
         self.refresh()
 
     def refresh(self) -> None:
-        """Take the projection's present factors, and its weights if they learn."""
-        bases: list[Any] = self.projection.bases
-        if self.packs and (self.base is None or any(base.weight.requires_grad for base in bases)):
-            self.base = pack(self.projection.weight)
+        """Take the projection's present factors, and its weights if they have changed."""
+        state = _state(self.projection.bases)
+        if state != self.state:
+            weight = self.projection.weight
+            self.state, self.base = state, pack(weight) if can_pack(weight) else None
         self.low, self.high = self.projection.low, self.projection.high
         if self.base is not None and self.low is not None and self.high is not None:
             self.low, self.high = pack(self.low), pack(self.high)

@@ -53,13 +53,14 @@ def _fault(policy: Policy, decoder: Decoder) -> str:
 
 def probe(sampler: NativeSampler) -> None:
     """Check the sampler's decoder on one short prompt. A fused decoder that fails gives way to the
-    model's own modules.
+    model's own modules, here and in the learner.
 
     Raises `UsageError` if the policy cannot be sampled from.
     """
     policy = sampler.policy
     fault = _fault(policy, sampler.decoder)
     if fault and not isinstance(sampler.decoder, ModuleDecoder):
+        policy.use_modules()
         sampler.decoder = ModuleDecoder(policy)
         fault = _fault(policy, sampler.decoder)
     if fault:

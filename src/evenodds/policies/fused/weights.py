@@ -15,8 +15,6 @@ import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
-ROPES = ("default", "linear", "llama3", "yarn")  # angles that do not depend on the row's length
-
 
 @dataclass
 class Projection:
@@ -57,6 +55,8 @@ class Projection:
 
 def adapter_of(module: Any) -> tuple[nn.Parameter, nn.Parameter, float] | None:
     """A [rank, in], B [out, rank] and the scale of the active adapter; None if there is none."""
+    if getattr(module, "disable_adapters", False) or getattr(module, "merged", False):
+        return None
     for name in getattr(module, "active_adapters", ()):
         if name in module.lora_A:
             return module.lora_A[name].weight, module.lora_B[name].weight, module.scaling[name]
@@ -203,32 +203,6 @@ def read(backbone: Any, config: Any) -> Fused:
         backbone.norm.weight,
         backbone.rotary_emb,
         getattr(backbone.embed_tokens, "padding_idx", None),
-    )
-
-
-def supports(backbone: Any, config: Any) -> bool:
-    """Whether the few operations compute exactly what the modules of a family member compute."""
-    rope = getattr(config, "rope_parameters", None) or {}
-    return (
-        config.hidden_act == "silu"
-        and rope.get("rope_type", "default") in ROPES
-        and all(_is_plain(module) for module in backbone.modules())
-    )
-
-
-def _is_plain(module: Any) -> bool:
-    """Whether a module is no adapter, or one plain LoRA product over a linear layer."""
-    if not hasattr(module, "base_layer"):
-        return True
-    names = [name for name in module.active_adapters if name in getattr(module, "lora_A", ())]
-    twists = getattr(module, "lora_variant", {})  # DoRA and the like
-    biased = getattr(module, "lora_bias", {})
-    return (
-        isinstance(module.base_layer, nn.Linear)
-        and len(names) <= 1
-        and not module.merged
-        and not module.disable_adapters
-        and not any(name in twists or biased.get(name) for name in names)
     )
 
 
