@@ -11,7 +11,7 @@ from evenodds.domain import Group, Limits, Problem, Status, Verdict
 from evenodds.errors import RunError
 from evenodds.learner import LearnerOptions, TorchLearner
 from evenodds.objectives import RECIPES, Tokens, make_objective
-from evenodds.policies import head
+from evenodds.policies import Policy, head
 from evenodds.reference import TorchReference
 from evenodds.sampling.native import NativeSampler
 from tests.tiny import hf_logprobs, make_lora, make_policy
@@ -425,3 +425,25 @@ def test_state_and_restore_continue_bit_for_bit() -> None:
     other.update(collate(groups, objective), objective)
     for name, value in weights(one).items():
         assert torch.equal(value, weights(two)[name]), name
+
+
+@pytest.mark.parametrize("family", ["OPT", "Bloom"])
+def test_checkpointed_activations_bring_no_dropout_back(family) -> None:
+    """Training mode must not: these families call the function, and keep its rate as a number."""
+    import transformers
+
+    size = {"vocab_size": 18, "hidden_size": 32, "pad_token_id": 0}
+    more = {
+        "OPT": {"num_hidden_layers": 2, "num_attention_heads": 4, "ffn_dim": 48, "dropout": 0.5},
+        "Bloom": {"n_layer": 2, "n_head": 4, "hidden_dropout": 0.5, "attention_dropout": 0.5},
+    }[family]
+    config = getattr(transformers, f"{family}Config")(**size, **more)
+    model = getattr(transformers, f"{family}ForCausalLM")(config).eval()
+    ids = torch.arange(2, 12)[None]
+    before = model(input_ids=ids).logits
+    TorchLearner(
+        Policy(model, make_policy().codec, family, torch.device("cpu")),
+        LearnerOptions(gradient_checkpointing=True),
+    )
+    assert model.training
+    assert torch.allclose(model(input_ids=ids).logits, before, atol=1e-5)

@@ -281,9 +281,10 @@ def _checkpoint_activations(model: Any) -> None:
     """Recompute activations in the backward pass. It needs training mode, so dropout is zeroed."""
     for module in model.modules():
         if isinstance(module, nn.Dropout):
-            module.p = 0.0  # pyright: ignore[reportArgumentType]
-        if hasattr(module, "attention_dropout"):
-            module.attention_dropout = 0.0  # pyright: ignore[reportArgumentType]
+            module.p = 0.0
+        for name, value in vars(module).items():  # families that call the function
+            if "drop" in name and isinstance(value, float):
+                setattr(module, name, 0.0)
     renamed = getattr(model, "activation_checkpointing_enable", None)  # transformers 5.2x
     enable = renamed or model.gradient_checkpointing_enable
     enable({"use_reentrant": False})

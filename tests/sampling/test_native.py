@@ -9,6 +9,8 @@ import pytest
 import torch
 
 from evenodds.domain import Limits, Stop
+from evenodds.errors import RunError
+from evenodds.learner import LearnerOptions, TorchLearner
 from evenodds.sampling import packed
 from evenodds.sampling.fused import FusedDecoder, common_prefix
 from evenodds.sampling.modules import ModuleDecoder
@@ -302,3 +304,24 @@ def test_large_float32_weights_are_packed_and_nothing_changes(monkeypatch, targe
 
 def test_no_prompts_give_no_rollouts() -> None:
     assert NativeSampler(make_policy("qwen3")).sample([], 4, Limits(5), 1) == []
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_a_policy_without_a_distribution_is_told_in_one_line(temperature) -> None:
+    policy = make_policy("qwen3")
+    sampler = NativeSampler(policy)
+    with torch.no_grad():
+        policy.model.lm_head.weight[3] = float("nan")
+    sampler.load(None, 1)
+    with pytest.raises(RunError, match="logits are not finite"):
+        sampler.sample(PROMPTS, 2, Limits(6, temperature=temperature), 1)
+
+
+@pytest.mark.parametrize("family", ["qwen3", "gpt2", "gemma2"])
+def test_a_policy_that_computes_activations_again_is_sampled_from_as_ever(family) -> None:
+    """GPT-2 keeps no cache in training mode, which the learner needs."""
+    policy = make_policy(family)
+    sampler = NativeSampler(policy, max_rows=9)
+    TorchLearner(policy, LearnerOptions(gradient_checkpointing=True))
+    assert worst_gap(policy, sampler.sample(PROMPTS, 4, Limits(20), 1)) < 1e-5
+    assert policy.backbone.training

@@ -44,13 +44,28 @@ class ModuleDecoder:
         self.device = policy.device
         accepted = signature(policy.backbone.forward).parameters
         self.cache_name = "cache" if "cache" in accepted else "past_key_values"  # by release
-        self.start(0)
+        self.training = False
+        self._forget()
 
     def refresh(self) -> None:
         """Nothing is copied here: the modules are the learner's own."""
 
     def start(self, columns: int) -> None:
-        """Forget all rows. The cache grows by itself, so `columns` does not matter."""
+        """Forget all rows. The cache grows by itself; 0 columns: nothing will be decoded now.
+
+        A learner that computes activations again leaves the model in training mode, in which some
+        families keep no cache.
+        """
+        backbone = self.policy.backbone
+        if columns and backbone.training:
+            self.training = True
+            backbone.eval()
+        elif not columns and self.training:
+            self.training = False
+            backbone.train()
+        self._forget()
+
+    def _forget(self) -> None:
         self.cache: Any = None
         self.mask = torch.zeros(0, 0, dtype=torch.long, device=self.device)
 
@@ -80,7 +95,7 @@ class ModuleDecoder:
         """Forget these rows. Returns, for each row that is left, which one it was."""
         left = np.setdiff1d(np.arange(len(self.mask)), rows)
         if len(left) == 0:
-            self.start(0)
+            self._forget()
             return left
         chosen = torch.from_numpy(left).to(self.device)
         self.cache.batch_select_indices(chosen)

@@ -19,6 +19,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from evenodds.domain import Limits, Prompt, Rollout, Stop, rollout_seed
+from evenodds.errors import RunError
 from evenodds.policies import Codec, Policy
 from evenodds.sampling import Finished, Progress
 from evenodds.sampling.fused import FusedDecoder
@@ -26,6 +27,8 @@ from evenodds.sampling.modules import ModuleDecoder
 from evenodds.sampling.transfer import Arrival, sent
 
 PREFILL = 8192  # tokens of prompts that are run at once, padding included
+FIRST = 2.0**-25  # the middle of what `random` rounds to 0, where the first token would be drawn
+LEAST = 2.0**-125  # of the mass before a token: one whose share would be rounded to 0 is not drawn
 BLOCK = 256  # softmax mass is summed in blocks of this many tokens; only one block is searched
 
 
@@ -41,11 +44,13 @@ def draw(
 ) -> tuple[Int[Tensor, " b"], Float[Tensor, " b"]]:
     """Tokens and their log-probabilities under softmax(logits / temperature).
 
-    uniforms: one number in [0, 1) a row; it alone decides the draw, by inverse CDF. Temperature 0
+    uniforms: one number in (0, 1) a row; it alone decides the draw, by inverse CDF. Temperature 0
     takes the most likely token, whose log-probability under that one-point distribution is 0.
+    Log-probabilities of logits that are not finite are NaN.
     """
     if temperature == 0:
-        return logits.argmax(-1), torch.zeros(len(logits), device=logits.device)
+        most, token = logits.float().max(-1)
+        return token, most - most  # 0, or NaN
     mass = (logits - logits.amax(-1, keepdim=True).float()).div_(temperature).exp_()
     rows, vocabulary = mass.shape
     uniforms = uniforms[:, None]
@@ -60,7 +65,7 @@ def draw(
     block = _search(sums, point)
     before = functional.pad(sums.cumsum(-1), (1, 0)).gather(-1, block)
     here = mass[torch.arange(rows, device=mass.device), block[:, 0]]
-    inside = _search(here, (point - before).clamp_(min=0))
+    inside = _search(here, (point - before).clamp_(min=LEAST))
     return (block * BLOCK + inside)[:, 0], (here.gather(-1, inside) / total).log_()[:, 0]
 
 
@@ -91,9 +96,10 @@ class Pages:
     def __init__(self, seeds: Sequence[int], limits: Limits, codec: Codec, vocabulary: int) -> None:
         size = (len(seeds), limits.max_tokens)
         self.limits, self.codec = limits, codec
-        self.uniforms = np.stack(
-            [np.random.default_rng(seed).random(size[1], dtype=np.float32) for seed in seeds]
-        )
+        self.uniforms = np.zeros(size, dtype=np.float32)
+        for row, seed in zip(self.uniforms, seeds, strict=True):
+            np.random.default_rng(seed).random(out=row, dtype=np.float32)
+        self.uniforms.clip(FIRST, out=self.uniforms)
         self.ids = np.zeros(size, dtype=np.int64)
         self.logprobs = np.zeros(size, dtype=np.float32)
         self.lengths = np.zeros(len(seeds), dtype=np.int64)
@@ -148,8 +154,16 @@ class Pages:
         return text[: min(places)] if places else None
 
     def rollout(self, line: int, prompt_ids: NDArray[np.int64], **known: Any) -> Rollout:
-        """The finished line as a value. The text is cut at a stop string; the ids are not."""
+        """The finished line as a value. The text is cut at a stop string; the ids are not.
+
+        Raises `RunError` where the policy had no distribution to draw from.
+        """
         length, text, stop = self.lengths[line], self._text(line), self.stops[line]
+        if not np.isfinite(self.logprobs[line, :length]).all():
+            raise RunError(
+                "the policy's logits are not finite, so it has no distribution to draw from. "
+                "Lower --learner.learning_rate, use --policy.dtype float32, or a sound model."
+            )
         cut = self._cut(text)
         return Rollout(
             prompt_ids=prompt_ids,
