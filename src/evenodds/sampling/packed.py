@@ -45,11 +45,15 @@ def multiply(x: Tensor, packed: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 def _state(linears: Sequence[Any]) -> Any:
-    """Equal as long as nobody has written the weights; never equal where they learn."""
+    """Equal as long as nobody has written the weights; never equal where they learn.
+
+    PEFT merges an adapter into the weights behind the back of their version.
+    """
     weights: list[Tensor] = [linear.weight for linear in linears]
     if any(weight.requires_grad for weight in weights):
         return object()
-    return [(w.data_ptr(), w._version, w.dtype) for w in weights]  # pyright: ignore[reportPrivateUsage]
+    merged = [list(getattr(linear, "merged_adapters", ())) for linear in linears]
+    return merged, [(w.data_ptr(), w._version, w.dtype) for w in weights]  # pyright: ignore[reportPrivateUsage]
 
 
 class PackedLinear(nn.Module):
@@ -88,7 +92,7 @@ class Decoding:
 
     def refresh(self) -> None:
         """Take the projection's present factors, and its weights if they have changed."""
-        state = _state(self.projection.bases)
+        state = _state(self.projection.modules)
         if state != self.state:
             weight = self.projection.weight
             self.state, self.base = state, pack(weight) if can_pack(weight) else None

@@ -111,7 +111,10 @@ def test_an_adapter_that_is_switched_off_or_merged_later_is_not_added(monkeypatc
         assert worst_gap(policy, sampler.sample(PROMPTS, 2, Limits(12), 1)) < 1e-5
     sampler.load(None, 2)
     assert_equal(policy, batch)
-    assert worst_gap(policy, sampler.sample(PROMPTS, 2, Limits(12), 1)) < 1e-5
+    for change in (policy.peft.merge_adapter, policy.peft.unmerge_adapter):
+        change()
+        sampler.load(None, 3)
+        assert worst_gap(policy, sampler.sample(PROMPTS, 2, Limits(12), 1)) < 1e-5
 
 
 def test_frozen_weights_that_were_read_again_reach_a_sampler_that_packed_them(monkeypatch) -> None:
