@@ -193,7 +193,7 @@ class FusedDecoder:
         end = start + ids.shape[1]
         columns = torch.arange(end, device=self.device)
         mask = columns <= columns[start:, None] if start else None
-        x = functional.embedding(torch.from_numpy(ids).to(self.device), self.model.embedding)
+        x = functional.embedding(sent(ids, self.device), self.model.embedding)
         cos, sin = self.cos[start:end, None], self.sin[start:end, None]
         found: list[Tensor] = []
         for number, block in enumerate(self.blocks):

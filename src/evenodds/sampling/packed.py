@@ -101,13 +101,9 @@ class Decoding:
             self.low, self.high = pack(self.low), pack(self.high)
 
     def __call__(self, x: Tensor) -> Tensor:
-        bias = self.projection.bias
-        if self.base is None:
-            y = functional.linear(x, self.projection.weight, bias)
-            if self.low is None or self.high is None:
-                return y
-            return y.add_(functional.linear(functional.linear(x, self.low), self.high))
-        y = multiply(x, self.base, bias)
+        times = functional.linear if self.base is None else multiply
+        weight = self.projection.weight if self.base is None else self.base
+        y = times(x, weight, self.projection.bias)
         if self.low is None or self.high is None:
             return y
-        return y.add_(multiply(multiply(x, self.low), self.high))
+        return y.add_(times(times(x, self.low), self.high))

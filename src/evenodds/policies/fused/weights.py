@@ -43,13 +43,13 @@ class Projection:
         self.weight = _joined([base.weight for base in self.bases])
         biases = [base.bias for base in self.bases]
         self.bias = None if biases[0] is None else _joined(biases)
-        found = [factors(module) for module in self.modules]
+        found = [adapter_of(module) for module in self.modules]
         if all(pair is None for pair in found):
             self.low = self.high = None
             return
         pairs = [pair or _no_factors(base) for pair, base in zip(found, self.bases, strict=True)]
-        self.low = torch.cat([low for low, _, _ in pairs]).to(self.weight.dtype)
-        high = torch.block_diag(*[high * scale for _, high, scale in pairs])
+        self.low = torch.cat([low.detach() for low, _, _ in pairs]).to(self.weight.dtype)
+        high = torch.block_diag(*[high.detach() * scale for _, high, scale in pairs])
         self.high = high.to(self.weight.dtype)
 
 
@@ -61,12 +61,6 @@ def adapter_of(module: Any) -> tuple[nn.Parameter, nn.Parameter, float] | None:
         if name in module.lora_A:
             return module.lora_A[name].weight, module.lora_B[name].weight, module.scaling[name]
     return None
-
-
-def factors(module: Any) -> tuple[Tensor, Tensor, float] | None:
-    """The same without gradients."""
-    found = adapter_of(module)
-    return None if found is None else (found[0].detach(), found[1].detach(), found[2])
 
 
 def _no_factors(base: Any) -> tuple[Tensor, Tensor, float]:
@@ -171,10 +165,6 @@ class Fused:
     norm: nn.Parameter
     rotary: nn.Module
     padding: int | None = None
-
-    @property
-    def device(self) -> torch.device:
-        return self.embedding.device
 
     def angles(self, positions: Int[Tensor, " t"]) -> tuple[Tensor, Tensor]:
         """Cosines and sines of the rotary embedding, [t, head size] each, for `rotate`.
