@@ -14,8 +14,8 @@ FLOORS = [
     ["sandbox", "verifiers", "tasks", "curricula"],
     ["objectives", "batch", "diagnostics"],
     ["judge", "policies", "sampling", "learner", "reference"],
-    ["step", "evaluation"],
-    ["bench", "report", "run", "lab"],
+    ["step", "evaluation", "alarms"],
+    ["bench", "records", "report", "viewer", "sinks", "run", "replay", "lab"],
     ["cli"],
 ]
 PLACE = {room: (floor, at) for floor, rooms in enumerate(FLOORS) for at, room in enumerate(rooms)}
@@ -31,7 +31,7 @@ LIGHT = {
     "tasks",
     "curricula",
 }
-LIGHT |= {"sandbox", "judge", "bench", "report", "cli"}
+LIGHT |= {"sandbox", "judge", "bench", "report", "alarms", "records", "sinks", "cli"}
 
 
 def room_of(file: Path) -> str:

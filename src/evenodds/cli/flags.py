@@ -24,6 +24,7 @@ SHORT = {
     "verifier": "task.verifier",
     "objective": "objective.recipe",
     "curriculum": "curriculum.kind",
+    "random-reward": "run.random_reward",
 }
 
 
@@ -76,8 +77,10 @@ def _metavar(annotation: Any) -> str:
 
 def _add(group: Any, flag: str, dotted: str, info: Any) -> None:
     """One flag; its default stays out of the namespace, so that what was named can be told."""
+    bare: dict[str, Any] = {"nargs": "?", "const": "true"} if info.annotation is bool else {}
     group.add_argument(
         f"--{flag}",
+        **bare,
         dest=dotted,
         # entries of a table come one a flag
         action="append" if get_origin(info.annotation) is dict else "store",
@@ -112,6 +115,7 @@ def add_settings(
                 _add(group, dotted, dotted, info)
 
 
+LISTS = (".levels", ".columns", ".sinks", ".off", ".stop")
 SAYS_NONE = ("objective.kl_in", "objective.correction")  # there "none" is a choice of its own
 
 
@@ -121,7 +125,7 @@ def _parsed(dotted: str, text: Any) -> Any:
     is_unset = text.lower() in ("none", "null") and dotted not in SAYS_NONE
     if is_unset and fields()[dotted].default is None:
         return None
-    if dotted.endswith((".levels", ".columns")):
+    if dotted.endswith(LISTS):
         return [part.strip() for part in text.split(",")]
     return text
 
@@ -155,6 +159,8 @@ def given(found: argparse.Namespace) -> dict[str, Any]:
 OWN = {  # settings that may name a file, by section
     "task": ("name", "data", "held_out_data", "verifier"),
     "objective": ("recipe", "credit", "ratio", "surrogate", "reduce", "correction"),
+    "audit": ("verifier", "canaries"),
+    "evaluation": ("control",),
 }
 
 

@@ -19,7 +19,6 @@ from evenodds.run.settings import (
     STEPS,
     CheckSection,
     CurriculumSection,
-    EvaluationSection,
     JudgeSection,
     LearnerSection,
     ObjectiveSection,
@@ -30,6 +29,7 @@ from evenodds.run.settings import (
     TaskSection,
     choices_of,
 )
+from evenodds.run.settings_evidence import AlarmsSection, AuditSection, EvaluationSection
 
 Data = dict[str, Any]
 
@@ -49,6 +49,8 @@ class Config(Section):
     judge: JudgeSection = JudgeSection()  # pyright: ignore[reportCallIssue]
     check: CheckSection = CheckSection()  # pyright: ignore[reportCallIssue]
     evaluation: EvaluationSection = EvaluationSection()  # pyright: ignore[reportCallIssue]
+    audit: AuditSection = AuditSection()  # pyright: ignore[reportCallIssue]
+    alarms: AlarmsSection = AlarmsSection()  # pyright: ignore[reportCallIssue]
 
 
 def fields() -> dict[str, Any]:

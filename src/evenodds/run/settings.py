@@ -70,6 +70,12 @@ class RunSection(Section):
     )
     save_every: int = Field(20, ge=1, description="steps between checkpoints")
     keep: int = Field(2, ge=1, description="checkpoints that are kept")
+    random_reward: bool = Field(
+        False, description="pay by a coin instead of the verifier: the control arm of a comparison"
+    )
+    sinks: tuple[str, ...] = Field(
+        (), description="where metrics also go: tensorboard, wandb, trackio, or file.py:name"
+    )
     memory_gb: float | None = Field(
         None,
         gt=0,
@@ -327,15 +333,3 @@ class CheckSection(Section):
     bench: bool = Field(
         True, description="refuse a verifier that pays for wrong answers; see `evenodds check`"
     )
-
-
-class EvaluationSection(Section):
-    """What is measured before and after, on held-out problems."""
-
-    samples: int = Field(8, ge=1, le=10_000, description="answers sampled for each problem")
-    problems: int = Field(40, ge=1, le=100_000, description="held-out problems of a level")
-    levels: tuple[int, ...] | None = Field(
-        None, min_length=1, description="levels, from 0; default: all", examples=[[0]]
-    )
-    greedy: bool = Field(True, description="one greedy answer to each problem as well")
-    seed: int = Field(1234, ge=0, description="the same before and after, never used in training")

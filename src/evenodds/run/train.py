@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 PROBES = 20  # training problems of each level that are tried on the tokenizer
 
 # how long a run goes on and what it keeps may change when it is taken up again; all else may not
-CHANGEABLE = ("steps", "max_time", "save_every", "keep", "memory_gb", "root", "name")
+CHANGEABLE = ("steps", "max_time", "save_every", "keep", "memory_gb", "sinks", "root", "name")
 
 
 @dataclass(frozen=True)
