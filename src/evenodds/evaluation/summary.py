@@ -1,4 +1,4 @@
-"""A policy on held-out problems: fresh generation, counted by problem."""
+"""The record of an evaluation in numbers: rates with intervals, by level and over all levels."""
 
 from __future__ import annotations
 
@@ -10,88 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evenodds.domain import Group, Limits, Problem, Rollout, Status
-from evenodds.judge import Judge, begin
-from evenodds.sampling import Sampler
 from evenodds.statistics import Estimate, clustered_rate, pass_at_k_curve
-from evenodds.tasks import Task
 
 Record = Mapping[str, Any]
 """An evaluation as `Evaluation.to_dict` makes it and a run folder keeps it, or a part of it."""
 Values = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class EvaluationSettings:
-    """samples: answers a problem. problems: held-out problems a level. limits: of one answer.
-    levels: those that are measured; None is all.
-
-    Equal settings give equal problems and seeds, whatever the policy.
-    """
-
-    limits: Limits
-    samples: int = 8
-    problems: int = 40
-    levels: tuple[int, ...] | None = None
-    greedy: bool = True
-    seed: int = 1234
-
-
-@dataclass(frozen=True)
-class ProblemResult:
-    """tries: answers that could be judged, of which `right` were right; lengths in tokens."""
-
-    key: str
-    tries: int
-    right: int
-    greedy_right: bool | None
-    truncated: int
-    no_answer: int
-    mean_length: float
-
-
-@dataclass(frozen=True)
-class LevelResult:
-    """entropy: nats a token, estimated as the mean of -log p over the sampled tokens."""
-
-    level: int
-    label: str
-    problems: tuple[ProblemResult, ...]
-    entropy: float
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """What a policy could do, problem by problem.
-
-    first_note: what the verifier said of the first answer that could not be judged; empty where
-    all could be.
-    """
-
-    policy: str
-    settings: EvaluationSettings
-    levels: tuple[LevelResult, ...]
-    first_note: str = ""
-
-    def judged(self) -> int:
-        """How many sampled answers could be judged. With none, no rate means anything."""
-        return sum(problem.tries for level in self.levels for problem in level.problems)
-
-    def summary(self) -> Summary:
-        """Rates with intervals, by level and over all levels."""
-        return summary_of(self.to_dict())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON data; the limits are spread into the settings."""
-        settings = asdict(self.settings)
-        limits = settings.pop("limits")
-        levels = [asdict(level) for level in self.levels]
-        return {
-            "policy": self.policy,
-            "settings": settings | limits,
-            "first_note": self.first_note,
-            "levels": levels,
-        }
 
 
 @dataclass(frozen=True)
@@ -291,73 +214,3 @@ def finite(value: Any) -> Any:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [finite(item) for item in value]
     return value
-
-
-def _result(group: Group, greedy: Group | None) -> ProblemResult:
-    lengths = [rollout.ids.size for rollout in group.rollouts]
-    statuses = [verdict.status for verdict in group.verdicts]
-    judged = greedy is not None and greedy.verdicts[0].is_judged
-    return ProblemResult(
-        key=group.problem.key,
-        tries=int(group.judged.sum()),
-        right=group.right,
-        greedy_right=greedy.right == 1 if greedy is not None and judged else None,
-        truncated=sum(rollout.is_truncated for rollout in group.rollouts),
-        no_answer=statuses.count(Status.NO_ANSWER),
-        mean_length=float(np.mean(lengths)),
-    )
-
-
-def _entropy(rollouts: Sequence[Rollout]) -> float:
-    drawn = np.concatenate([rollout.logprobs for rollout in rollouts])
-    return float(-drawn.mean()) if drawn.size else 0.0
-
-
-def _first_note(groups: Sequence[Group | None]) -> str:
-    """What was said of the first answer that could not be judged, on one line."""
-    verdicts = [verdict for group in groups if group for verdict in group.verdicts]
-    unjudged = [verdict for verdict in verdicts if not verdict.is_judged]
-    return " ".join((unjudged[0].note or str(unjudged[0].status)).split()) if unjudged else ""
-
-
-def answer_all(
-    problems: Sequence[Problem],
-    sampler: Sampler,
-    judge: Judge,
-    samples: int,
-    limits: Limits,
-    seed: int,
-) -> list[Group]:
-    """Judged answers to each problem: sampling without learning."""
-    prompts = [problem.prompt for problem in problems]
-    with begin(judge, problems) as judging:
-        rollouts = sampler.sample(prompts, samples, limits, seed, judging.give)
-        verdicts = judging.verdicts(rollouts)
-    return [Group(*row) for row in zip(problems, rollouts, verdicts, strict=True)]
-
-
-def evaluate(
-    policy: str, sampler: Sampler, judge: Judge, task: Task, settings: EvaluationSettings
-) -> Evaluation:
-    """Sampled, and greedy if asked, answers to the first held-out problems of every level."""
-    wanted = settings.levels or range(len(task.levels))
-    chosen = {level: task.held_out(level)[: settings.problems] for level in wanted}
-    problems = [problem for held_out in chosen.values() for problem in held_out]
-    limits = settings.limits
-    groups = answer_all(problems, sampler, judge, settings.samples, limits, settings.seed)
-    greedy: list[Group | None] = [None] * len(groups)
-    if settings.greedy:
-        single = Limits(limits.max_tokens, 0.0, limits.stop_strings)
-        greedy = [*answer_all(problems, sampler, judge, 1, single, settings.seed)]
-    levels: list[LevelResult] = []
-    at = 0
-    for number, held_out in chosen.items():
-        here = slice(at, at + len(held_out))
-        at += len(held_out)
-        if not held_out:
-            continue
-        results = [_result(*pair) for pair in zip(groups[here], greedy[here], strict=True)]
-        drawn = [rollout for group in groups[here] for rollout in group.rollouts]
-        label = task.levels[number]
-        levels.append(LevelResult(number, label, tuple(results), _entropy(drawn)))
-    return Evaluation(policy, settings, tuple(levels), _first_note([*groups, *greedy]))
