@@ -10,7 +10,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "evenodds"
 FLOORS = [
-    ["errors", "own", "machine", "places", "domain", "credit", "statistics"],
+    ["errors", "own", "machine", "places", "domain", "credit", "similarity", "statistics"],
     ["sandbox", "verifiers", "tasks", "curricula"],
     ["objectives", "batch", "diagnostics"],
     ["judge", "policies", "sampling", "learner", "reference"],
@@ -26,6 +26,7 @@ LIGHT = {
     "places",
     "domain",
     "credit",
+    "similarity",
     "statistics",
     "verifiers",
     "tasks",
