@@ -214,7 +214,7 @@ def test_bootstrap_takes_another_statistic():
 def test_bootstrap_in_chunks_is_the_same(monkeypatch):
     values = np.arange(50.0)
     whole = bootstrap_interval(values)
-    monkeypatch.setattr("evenodds.statistics.CHUNK", 999)
+    monkeypatch.setattr("evenodds.statistics.means.CHUNK", 999)
     assert bootstrap_interval(values) == whole
 
 
@@ -226,7 +226,7 @@ def test_bootstrap_refuses_no_values():
 # (gained, lost) among greedy answers, then shares of eight answers each
 @pytest.mark.parametrize("gained, lost", [(0.3, 0.05), (0.6, 0.02), (0.1, 0.1)])
 def test_paired_difference_coverage_of_answers(gained, lost, monkeypatch):
-    monkeypatch.setattr("evenodds.statistics.RESAMPLES", 1000)
+    monkeypatch.setattr("evenodds.statistics.means.RESAMPLES", 1000)
     rng = np.random.default_rng(11)
     cells = np.array([[0, 1], [1, 0], [0, 0], [1, 1]])
     rest = (1 - gained - lost) / 2
@@ -239,7 +239,7 @@ def test_paired_difference_coverage_of_answers(gained, lost, monkeypatch):
 
 
 def test_paired_difference_coverage_of_shares(monkeypatch):
-    monkeypatch.setattr("evenodds.statistics.RESAMPLES", 1000)
+    monkeypatch.setattr("evenodds.statistics.means.RESAMPLES", 1000)
     rng = np.random.default_rng(12)
 
     def draw():
@@ -302,7 +302,7 @@ def test_curve_is_the_mean_of_pass_at_k_and_rises():
 
 @pytest.mark.parametrize("k", [1, 8])
 def test_curve_coverage(k, monkeypatch):
-    monkeypatch.setattr("evenodds.statistics.RESAMPLES", 1000)
+    monkeypatch.setattr("evenodds.statistics.means.RESAMPLES", 1000)
     rng = np.random.default_rng(13)
     n = np.full(80, 16)
 

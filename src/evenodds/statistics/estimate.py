@@ -1,0 +1,30 @@
+"""A mean with the two ends of its interval."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean with the two ends of its interval, all in the unit of the mean (shares, mostly).
+
+    The mean is NaN where there was nothing to measure; the interval is then all that is possible.
+    """
+
+    mean: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        """A share in percent, with its interval: `57.1 % [52.0, 62.0]`."""
+        interval = f"[{100 * self.low:.1f}, {100 * self.high:.1f}]"
+        head = "unknown" if math.isnan(self.mean) else f"{100 * self.mean:.1f} %"
+        return f"{head} {interval}"
+
+    def points(self) -> str:
+        """A difference of shares in percentage points: `+12.3 points [+8.0, +16.1]`."""
+        interval = f"[{100 * self.low:+.1f}, {100 * self.high:+.1f}]"
+        head = "unknown" if math.isnan(self.mean) else f"{100 * self.mean:+.1f} points"
+        return f"{head} {interval}"
