@@ -51,7 +51,7 @@ class Session:
 
     plan: Plan
     policy: Policy
-    memory: MemoryPlan
+    memory: MemoryPlan | None
     sampler: NativeSampler
     judge: Judge
     objective: Objective

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -36,8 +36,11 @@ from evenodds.run.stopping import Clock, Interrupted, Interrupts
 from evenodds.tasks import PRESETS, TASKS, Task
 
 if TYPE_CHECKING:
+    from evenodds.objectives import Objective
     from evenodds.policies import Policy
+    from evenodds.run.memory import MemoryPlan
     from evenodds.run.session import Session
+    from evenodds.sampling.native import NativeSampler
     from evenodds.step import State
 
 PROBES = 20  # training problems of each level that are tried on the tokenizer
@@ -110,9 +113,11 @@ def train(
     task: Task | None = None,
     view: View | None = None,
     argv: Sequence[str] = (),
+    engine: Callable[[Plan, Objective], Engine] | None = None,
 ) -> Result:
     """Train as `config` says, in a new run folder or going on in the one that it names.
 
+    engine: makes what samples and learns, where `policy.name` names no model that can be loaded.
     Raises `UsageError` before anything is written if something named cannot be used.
     """
     clock = Clock(config.run.max_time)
@@ -122,7 +127,32 @@ def train(
             pass
     plan = plan_of(config, task)
     with open_judge(plan.task.verifier, judge_options(config)) as judge:
-        return _train(plan, judge, folder, clock, view, argv)
+        return _train(plan, judge, folder, clock, view, argv, engine or _engine)
+
+
+@dataclass(frozen=True)
+class Engine:
+    """What samples and learns. memory: None where nothing has to be planned."""
+
+    policy: Policy
+    sampler: NativeSampler
+    memory: MemoryPlan | None = None
+
+
+def _engine(plan: Plan, objective: Objective) -> Engine:
+    """The model that the configuration names, with our own sampler."""
+    from evenodds.policies.load import load_policy
+    from evenodds.run.memory import plan_for
+    from evenodds.sampling.native import NativeSampler
+    from evenodds.sampling.probe import probe
+
+    config = plan.config
+    policy = load_policy(policy_options(config))
+    check_fit(policy, plan)
+    memory = plan_for(config, policy, plan.task, objective.needs_reference)
+    sampler = NativeSampler(policy, memory.rows, memory.kv_tokens)
+    probe(sampler)
+    return Engine(policy, sampler, memory)
 
 
 def _train(
@@ -132,29 +162,30 @@ def _train(
     clock: Clock,
     view: View | None,
     argv: Sequence[str],
+    make: Callable[[Plan, Objective], Engine],
 ) -> Result:
     """The judge's processes get ready while torch and the policy are loaded."""
-    config = plan.config
     prepare_environment()
-    objective = objective_of(config)  # from here on torch is there
+    objective = objective_of(plan.config)  # from here on torch is there
     from evenodds.learner import prepare_process
-    from evenodds.policies.load import load_policy
-    from evenodds.run.memory import plan_for
     from evenodds.run.session import Session
-    from evenodds.sampling.native import NativeSampler
-    from evenodds.sampling.probe import probe
 
     prepare_process()
     shown = view or make_view(sys.stderr)
-    policy = load_policy(policy_options(config))
-    check_fit(policy, plan)
-    memory = plan_for(config, policy, plan.task, objective.needs_reference)
-    sampler = NativeSampler(policy, memory.rows, memory.kv_tokens)
-    probe(sampler)
-    require_space(folder.path, _needed_bytes(policy))
+    made = make(plan, objective)
+    require_space(folder.path, _needed_bytes(made.policy))
     with Interrupts() as interrupts, RunLock(folder.path):
         session = Session(
-            plan, policy, memory, sampler, judge, objective, folder, shown, clock, interrupts
+            plan,
+            made.policy,
+            made.memory,
+            made.sampler,
+            judge,
+            objective,
+            folder,
+            shown,
+            clock,
+            interrupts,
         )
         try:
             return _run(session, argv)
