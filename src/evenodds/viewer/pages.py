@@ -1,0 +1,79 @@
+"""Templates, and what every page has in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from evenodds.report.text import counted, duration, one_line, safe, short
+from evenodds.viewer.data import Source
+
+HERE = files("evenodds.viewer")
+NAV = (
+    ("run", "Overview"),
+    ("groups", "Groups"),
+    ("evaluation", "Held-out"),
+    ("why", "Why flat?"),
+    ("settings", "Settings"),
+)
+KINDS = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a page stands. base: what the addresses of its run begin with, empty or `/r/NAME`.
+
+    static: what the addresses of style sheet and script begin with; live: whether there is a
+    server to ask for news. A page written to a file has other values of these three.
+    """
+
+    source: Source
+    base: str = ""
+    static: str = "/static/"
+    live: bool = True
+
+
+@cache
+def environment() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(str(HERE / "templates")),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {
+        "safe_text": safe,
+        "one_line": one_line,
+        "number": short,
+        "duration": duration,
+        "counted": counted,
+        "percent": percent,
+    }
+    return made
+
+
+def percent(value: float | None) -> str:
+    return "–" if value is None or value != value else f"{100 * value:.0f}\u00a0%"
+
+
+def render(place: Place, template: str, here: str, **values: Any) -> str:
+    """A whole page. here: the part of `NAV` that it belongs to. All text is escaped on its way."""
+    common: Mapping[str, Any] = {"place": place, "nav": NAV, "here": here, "run": place.source.name}
+    return environment().get_template(template).render(**common, **values)
+
+
+@cache
+def static_files() -> Mapping[str, tuple[str, str]]:
+    """Name -> media type and text of every style sheet and script of the package."""
+    found = {}
+    for path in (HERE / "static").iterdir():
+        kind = KINDS.get(path.name[path.name.rfind(".") :])
+        if kind:
+            found[path.name] = (kind, path.read_text(encoding="utf-8"))
+    return found
