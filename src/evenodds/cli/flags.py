@@ -157,6 +157,7 @@ def given(found: argparse.Namespace) -> dict[str, Any]:
 
 
 OWN = {  # settings that may name a file, by section
+    "run": ("sinks",),
     "task": ("name", "data", "held_out_data", "verifier"),
     "objective": ("recipe", "credit", "ratio", "surrogate", "reduce", "correction"),
     "audit": ("verifier", "canaries"),
@@ -176,7 +177,9 @@ def relative_to(base: Path, data: Data) -> Data:
 
 
 def _beside(base: Path, value: Any) -> Any:
-    """`file.py:name` or `file.jsonl` as seen from the folder that it stands in."""
+    """`file.py:name` or `file.jsonl` as seen from the folder it stands in; of a list, each."""
+    if isinstance(value, list):
+        return [_beside(base, item) for item in cast(list[Any], value)]
     file = str(value).split(":")[0]
     if not isinstance(value, str) or not file.endswith(
         (".py", ".jsonl", ".jsonl.gz", ".json", ".parquet")

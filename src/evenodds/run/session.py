@@ -38,6 +38,7 @@ from evenodds.run.stopping import Clock, Interrupted, Interrupts
 from evenodds.run.timing import Stopwatch, timed
 from evenodds.run.writer import RunWriter
 from evenodds.sampling.native import NativeSampler
+from evenodds.sinks import Outlets
 from evenodds.step import State, StepConfig, StepReport, Tools, train_step
 
 RESERVE = 1.5  # the second evaluation may take this many times the first: answers grow
@@ -61,6 +62,7 @@ class Session:
     interrupts: Interrupts
     watch: Stopwatch = field(default_factory=Stopwatch)
     background: Background = field(default_factory=Background)
+    sinks: Outlets = field(default_factory=lambda: Outlets({}, print))
     evaluation_seconds: float = 0.0
     slowest: float = 0.0
     idle: int = 0
@@ -226,6 +228,7 @@ class Session:
         }
         line = {**metrics, **clock}
         self.background.do(lambda: self.writer.metrics.append(line))
+        self.sinks.log(state.step, line)
         run = self.plan.config.run
         self.view.step(
             state.step,
@@ -255,7 +258,8 @@ class Session:
         self.background.do(commit)
 
     def close(self) -> None:
-        """End the thread that writes, and clear away the checkpoints that it did not get to."""
+        """End the threads that write, and clear away the checkpoints that they did not get to."""
+        self.sinks.close()
         if self.background.close():
             with suppress(RunError):  # they are harmless, and go at the next start
                 durable.recover(self.folder.checkpoints)

@@ -33,6 +33,7 @@ from evenodds.run.durable import TEMPORARY, verify_folder, write_file
 from evenodds.run.folder import RunFolder, fresh_name, require_space
 from evenodds.run.lock import RunLock
 from evenodds.run.stopping import Clock, Interrupted, Interrupts
+from evenodds.sinks import Outlets, RunFacts, factories_of, open_sinks
 from evenodds.tasks import PRESETS, TASKS, Task
 
 if TYPE_CHECKING:
@@ -121,6 +122,7 @@ def train(
     Raises `UsageError` before anything is written if something named cannot be used.
     """
     clock = Clock(config.run.max_time)
+    factories_of(config.run.sinks)  # whose mistakes are to be found at once
     folder = open_folder(config, datetime.now())
     if folder.path.exists():
         with RunLock(folder.path):  # a run that another process holds is refused at once
@@ -256,6 +258,22 @@ def _open(session: Session, argv: Sequence[str]) -> None:
         write_file(folder.config, text)
 
 
+def _sinks(session: Session, title: str) -> Outlets:
+    """Where the metrics also go. Raises `UsageError` where one of them cannot be opened."""
+    config, folder = session.plan.config, session.folder.path
+    facts = RunFacts(folder.name, folder, title, config.model_dump())
+    return Outlets(open_sinks(factories_of(config.run.sinks), facts), session.view.note)
+
+
+def _gains(comparison: Comparison) -> dict[str, float]:
+    """What the run came to, for sinks: shares of held-out problems, paired differences."""
+    row = comparison.overall
+    rates = {"heldout/before": row.before.sampled, "heldout/after": row.after.sampled}
+    found = {name: rate.mean for name, rate in rates.items()}
+    gain = {f"heldout/gain_{end}": getattr(row.gain, end) for end in ("mean", "low", "high")}
+    return found | gain
+
+
 def _base(session: Session) -> dict[str, Any]:
     """The evaluation of the base: read where it was made already."""
     recorded = _read(session.folder.evaluation("base"))
@@ -291,6 +309,7 @@ def _run(session: Session, argv: Sequence[str]) -> Result:
     session.view.start(title, lines, session.plan.task.levels)
     going_on = folder.config.exists()
     _open(session, argv)
+    session.sinks = _sinks(session, title)
     try:
         base = _base(session)
     except Interrupted:
@@ -312,6 +331,7 @@ def _run(session: Session, argv: Sequence[str]) -> Result:
     session.save_model()
     comparison = compare(base, final)
     session.view.table(comparison)
+    session.sinks.summary(_gains(comparison))
     _report(session)
     return Result(folder.path, state.step, 0, comparison)
 

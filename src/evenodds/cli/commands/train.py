@@ -79,7 +79,9 @@ def _preview(config: Config) -> int:
     """
     from evenodds.policies.load import resolve
     from evenodds.run.build import objective_of, plan_of, title_of
+    from evenodds.sinks import factories_of
 
+    factories_of(config.run.sinks)
     task = plan_of(config).task
     objective = objective_of(config)
     resolve(config.policy.name)

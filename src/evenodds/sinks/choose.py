@@ -1,0 +1,50 @@
+"""Sinks by name, or a class of a person's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
+
+from evenodds.errors import UsageError, unknown
+from evenodds.own import load_named
+from evenodds.sinks.protocol import Factory, RunFacts, Sink
+
+SINKS = {  # name -> the class, the library that it needs, the extra that brings it
+    "tensorboard": ("TensorBoardSink", "tensorboardX", "tensorboard"),
+    "wandb": ("WandbSink", "wandb", "wandb"),
+    "trackio": ("TrackioSink", "trackio", "trackio"),
+}
+
+
+def factory_of(name: str) -> Factory:
+    """What makes the sink of this name. Raises `UsageError` where it cannot be used here."""
+    if ".py:" in name:
+        return load_named(name)  # pyright: ignore[reportReturnType]
+    if name not in SINKS:
+        raise unknown("sink", name, SINKS)
+    made_by, library, extra = SINKS[name]
+    if find_spec(library) is None:
+        raise UsageError(
+            f"the sink {name!r} needs {library}, which is not installed. "
+            f"pip install 'evenodds[{extra}]', or leave it out of run.sinks."
+        )
+    return getattr(import_module(f"evenodds.sinks.{name}"), made_by)
+
+
+def open_sinks(factories: dict[str, Factory], run: RunFacts) -> dict[str, Sink]:
+    """The sinks themselves. Raises `UsageError` where one cannot be opened: nothing has run yet."""
+    found: dict[str, Sink] = {}
+    for name, make in factories.items():
+        try:
+            found[name] = make(run)
+        except Exception as error:  # of a library, or of a person's own code
+            raise UsageError(
+                f"the sink {name!r} cannot be opened: {type(error).__name__}: {error}. "
+                "Mend that, or leave it out of run.sinks."
+            ) from error
+    return found
+
+
+def factories_of(names: Sequence[str]) -> dict[str, Factory]:
+    return {name: factory_of(name) for name in names}
