@@ -11,22 +11,8 @@ from hypothesis import strategies as st
 
 from evenodds.similarity import near_duplicates, repeats, shape, strategies
 
-WORDS = [
-    "we",
-    "take",
-    "the",
-    "second",
-    "number",
-    "and",
-    "multiply",
-    "each",
-    "digit",
-    "by",
-    "what",
-    "stands",
-    "above",
-    "it",
-]
+SENTENCE = "we take the second number and multiply each digit by what stands above it"
+WORDS = SENTENCE.split()
 
 
 def long_text(words: int, seed: int = 0) -> list[str]:
@@ -120,3 +106,31 @@ def test_kinds_of_work_are_counted_by_shape() -> None:
     assert strategies(["#408", "#7", "<2860+10430=8040#408", "<1+2=3#9", "~340+68#408"]) == 3
     assert strategies(["# 408", "#408"]) == 2 and strategies(["So 12.", "so  7."]) == 1
     assert strategies([]) == 0
+
+
+def plain(texts: list[str]) -> list[bool]:
+    """The definition, word for word: for texts of 14 words and more."""
+    runs = [[*zip(*(text.split()[start:] for start in range(5)), strict=False)] for text in texts]
+    sets = [set(run) for run in runs]
+    return [
+        any(10 * len(one & other) >= 9 * len(one | other) for other in sets[:place])
+        for place, one in enumerate(sets)
+    ]
+
+
+def test_what_is_near_is_what_the_definition_says() -> None:
+    rng = random.Random(3)
+    seen = set()
+    for _ in range(60):
+        base = [rng.choice("abcdefgh") for _ in range(rng.randrange(14, 120))]
+        texts = []
+        for _ in range(rng.randrange(2, 9)):
+            words = base[rng.randrange(3) :] if rng.random() < 0.8 else rng.sample(base, len(base))
+            words = [*words, *words] if rng.random() < 0.2 else words
+            places = rng.choices(range(len(words)), k=rng.randrange(3))
+            for place in places:
+                words[place] = rng.choice("xyz")
+            texts.append(" ".join(words + ["a"] * 14))
+        assert repeats(texts) == plain(texts)
+        seen |= set(repeats(texts)[1:])
+    assert seen == {False, True}

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
 
 SIZE = 5  # words of a gram
 NEAR = 0.9  # of all grams of two texts that both must have
 LONG = SIZE + 9  # words from which a text can be near another without having the same grams
 MOST = 20_000  # words of a text that are compared
 UNSPACED = 20  # characters a word, from which a text outside ASCII is one without spaces
+COLUMNS = 4096  # runs of words that are counted at once
+FACTOR = np.int64(0x1E37_79B9_7F4A_7C15)  # of the polynomial that makes a run one number
+TINY = 1e-3  # less than any share of a run, and more than rounding
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-Grams = set[tuple[str, ...]]
 
 
 def near_duplicates(texts: Sequence[str]) -> int:
@@ -28,37 +34,63 @@ def repeats(texts: Sequence[str]) -> list[bool]:
     where they are equal. Words are what stands between white space; in writing without spaces,
     which is not ASCII, each character is one. Of a text the first 20,000 words are compared.
     """
-    seen: set[str] = set()
-    before: list[Grams] = []
-    found: list[bool] = []
-    for text in texts:
-        folded = " ".join(text.casefold().split())
-        is_repeated = folded in seen
-        seen.add(folded)
-        grams = set[tuple[str, ...]]() if is_repeated else _grams(folded)
-        if grams:
-            is_repeated = any(_are_near(grams, other) for other in before)
-            before.append(grams)
-        found.append(is_repeated)
+    folded = [" ".join(text.casefold().split()) for text in texts]
+    first: dict[str, int] = {}
+    found = [first.setdefault(text, place) < place for place, text in enumerate(folded)]
+    words = {place: _words(folded[place]) for place in first.values()}
+    long = [place for place, of in words.items() if len(of) >= LONG]
+    if len(long) > 1:
+        for place, is_near in zip(long, _near([words[place] for place in long]), strict=True):
+            found[place] = found[place] or bool(is_near)
     return found
 
 
-def _grams(folded: str) -> Grams:
-    """The runs of 5 words of a text that is long enough to have near ones; else none."""
-    words: Sequence[str] = folded.split(" ", MOST)[:MOST]
-    if not folded.isascii() and len(folded) > UNSPACED * len(words):
-        words = folded[:MOST]
-    if len(words) < LONG:
-        return set()
-    return set(zip(*(words[start:] for start in range(SIZE)), strict=False))
+def _words(folded: str) -> Sequence[str]:
+    words = folded.split(" ", MOST)[:MOST]
+    is_unspaced = not folded.isascii() and len(folded) > UNSPACED * len(words)
+    return folded[:MOST] if is_unspaced else words
 
 
-def _are_near(one: Grams, other: Grams) -> bool:
-    fewer, more = sorted((len(one), len(other)))
-    if fewer < NEAR * more:
-        return False
-    both = len(one & other)
-    return both >= NEAR * (fewer + more - both)
+def _near(texts: Sequence[Sequence[str]]) -> NDArray[np.bool_]:
+    """[texts] whether each has an earlier one near it. Each has at least 5 words."""
+    owner, starts = _grams(texts)
+    sizes = np.bincount(owner, minlength=len(texts))
+    column = np.cumsum(starts) - 1
+    kept = (np.bincount(column) > 1)[column]  # most runs of words stand in one text alone
+    owner, starts = owner[kept], starts[kept]
+    column = np.cumsum(starts) - 1
+    both = np.zeros((len(texts), len(texts)), np.float32)
+    for start in range(0, int(starts.sum()), COLUMNS):
+        first, last = np.searchsorted(column, (start, start + COLUMNS))
+        has = np.zeros((len(texts), column[last - 1] - start + 1), np.float32)
+        has[owner[first:last], column[first:last] - start] = 1
+        both += has @ has.T
+    either = sizes[:, None] + sizes[None, :] - both
+    near: NDArray[np.bool_] = np.tril(both >= NEAR * either - TINY, -1)
+    return np.any(near, axis=1)
+
+
+def _grams(texts: Sequence[Sequence[str]]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The distinct runs of 5 words of each text, sorted by run.
+
+    As the place of the text that has it, and whether it is another run than the one before. A run
+    is a number of 64 bits here.
+    """
+    lengths = [len(text) for text in texts]
+    word = np.fromiter(map(hash, chain.from_iterable(texts)), np.int64, sum(lengths))
+    gram = word[: 1 - SIZE].copy()
+    for start in range(1, SIZE):
+        gram *= FACTOR
+        gram += word[start : start + gram.size]
+    owner = np.repeat(np.arange(len(texts)), lengths)
+    whole = owner[: gram.size] == owner[SIZE - 1 :]  # not across two texts
+    owner, gram = owner[: gram.size][whole], gram[whole]
+    order = np.argsort(gram, kind="stable")
+    owner, gram = owner[order], gram[order]
+    starts = np.concatenate([[True], gram[1:] != gram[:-1]])
+    distinct = starts.copy()
+    distinct[1:] |= owner[1:] != owner[:-1]
+    return owner[distinct], starts[distinct]
 
 
 def shape(text: str) -> str:
