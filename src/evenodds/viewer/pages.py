@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
+from urllib.parse import urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -36,6 +37,17 @@ class Place:
     base: str = ""
     static: str = "/static/"
     live: bool = True
+
+    def to(self, page: str, query: Mapping[str, Any] | None = None) -> str:
+        """The address of a page of this run, such as `group/3/4`: every link is made here.
+
+        query: what follows the `?`; entries that are None or empty are left out. Pages in files
+        lie flat in one folder, as `group-3-4.html`, and have no query.
+        """
+        if not self.live:
+            return "index.html" if page == "run" else f"{page.replace('/', '-')}.html"
+        kept = {name: value for name, value in (query or {}).items() if value not in (None, "")}
+        return f"{self.base}/{page}" + (f"?{urlencode(kept)}" if kept else "")
 
 
 @cache
