@@ -1,0 +1,245 @@
+"""Signs in the policy and its updates: entropy, ratios, KL, clip, gradients, lengths."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from evenodds.alarms.history import History, Row, Values, median, number, trend
+from evenodds.alarms.rule import Rule, Sign
+
+AHEAD = 20  # steps that a fall is followed into the future
+SURE = -4.0  # a slope this many standard errors below 0 is a fall
+
+
+def entropy_collapse(history: History, threshold: float) -> Sign | None:
+    """Entropy far below its start and on its way to nothing, per token and per answer.
+
+    Answers that grow longer have less entropy a token for the same variety, so what counts is the
+    larger of the two shares that are left.
+    """
+    start, now = history.first, history.last
+    per_token = _left(_logs(start, _entropy), _logs(now, _entropy))
+    per_answer = _left(_logs(start, _entropy_of_answer), _logs(now, _entropy_of_answer))
+    if per_token is None or per_answer is None:
+        return None
+    (share, ahead), words = max((per_token, "a token"), (per_answer, "an answer"))
+    if share >= threshold or ahead >= threshold / 3:
+        return None
+    return Sign(
+        share,
+        f"entropy per {words.split()[1]} is {share:.0%} of what it was at the start and still "
+        f"falls: at this pace {ahead:.0%} in {AHEAD} steps",
+    )
+
+
+def _entropy(row: Row) -> float | None:
+    return number(row, "entropy")
+
+
+def _entropy_of_answer(row: Row) -> float | None:
+    """Nats an answer: entropy a token times tokens."""
+    entropy, length = number(row, "entropy"), number(row, "completions/mean_length")
+    return None if entropy is None or length is None else entropy * length
+
+
+def _logs(rows: Sequence[Row], read: object) -> Values:
+    found = [read(row) for row in rows]  # type: ignore[operator]
+    return np.log([max(value, 1e-9) for value in found if value is not None])
+
+
+def _left(first: Values, last: Values) -> tuple[float, float] | None:
+    """The share of the start that is left, and that in `AHEAD` steps; None where it settles."""
+    if last.size < 15 or first.size < 5:
+        return None
+    start = median(first)
+    falls = [trend(last[-count:]) for count in (6, 20) if last.size >= count]
+    sure = [fall for fall in falls if fall.sureness < SURE]
+    if not sure:
+        return None
+    steepest = min(sure, key=lambda fall: fall.slope)
+    now = steepest.at_end - start
+    return math.exp(now), math.exp(now + AHEAD * steepest.slope)
+
+
+def heavy_ratio_tail(history: History, threshold: float) -> Sign | None:
+    """A hundredth of all tokens whose probability an update moved by more than this factor."""
+    high, low = history.values("ratio/p99", 3), history.values("ratio/p01", 3)
+    if high.size < 3 or low.size < 3:
+        return None
+    value = max(median(high), 1 / max(median(low), 1e-9))
+    if value <= threshold:
+        return None
+    return Sign(
+        value,
+        f"the ratio of new to old probability is {median(low):.2g} to {median(high):.3g} between "
+        "its 1 % and 99 % quantiles",
+    )
+
+
+def kl_blowup(history: History, threshold: float) -> Sign | None:
+    """KL to the start, or to the policy sampled from, that is high and still grows fast."""
+    for name, words in (("kl", "to the start"), ("kl_to_old/k3", "within a step")):
+        values, before = history.values(name, 3), history.values(name, 10, skip=5)
+        if values.size < 3 or before.size < 3:
+            continue
+        now, earlier = median(values), median(before)
+        if now > threshold and (now > 2 * earlier or now > 10 * threshold):
+            reason = f"KL {words} is {now:.3g} nats a token, after {earlier:.3g} ten steps before"
+            return Sign(now, reason)
+    return None
+
+
+def clip_saturated(history: History, threshold: float) -> Sign | None:
+    """A share of tokens so large outside the clip range that updates are mostly cut off."""
+    values = history.values("clip_ratio/region_mean", 3)
+    if values.size < 3 or median(values) <= threshold:
+        return None
+    now = median(values)
+    return Sign(now, f"the clip cuts the gradient of {now:.0%} of all tokens")
+
+
+def grad_spike(history: History, threshold: float) -> Sign | None:
+    """Gradients again and again far above what they were, and above what they are clipped to."""
+    now, before = history.values("grad_norm", 3), history.values("grad_norm", 20, skip=3)
+    if now.size < 3 or before.size < 10:
+        return None
+    usual = median(before)
+    second = float(np.sort(now)[-2])  # one alone is clipped, and does no harm
+    if second <= max(threshold * usual, history.facts.max_grad_norm):
+        return None
+    value = second / max(usual, 1e-12)
+    words = f"the gradient norm reached {second:.3g} twice in three updates, usual is {usual:.3g}"
+    return Sign(value, words)
+
+
+def sampler_mismatch(history: History, threshold: float) -> Sign | None:
+    """Log-probabilities of the sampler that are not those of the learner."""
+    values = history.values("sampling/sampling_logp_difference/mean", 3)
+    if values.size < 3 or median(values) <= threshold:
+        return None
+    now = median(values)
+    words = f"sampler and learner differ by {now:.3g} nats a token before any update"
+    return Sign(now, words)
+
+
+def non_finite(history: History, threshold: float) -> Sign | None:
+    """A metric of the update that is not a number, or infinite."""
+    row = history.last[-1]
+    for name, value in row.items():
+        if isinstance(value, float) and not math.isfinite(value) and not name.startswith("time/"):
+            return Sign(1.0, f"{name} is {value} in this step")
+    return None
+
+
+def length_blowup(history: History, threshold: float) -> Sign | None:
+    """Answers that grow fast while the problems are no harder and no more are solved."""
+    name = "completions/mean_length"
+    now, before = history.values(name, 3), history.values(name, 20, skip=6)
+    if now.size < 3 or before.size < 6:
+        return None
+    value = median(now) / max(median(before), 1.0)
+    harder = _risen(history, "difficulty", 0.5)
+    better = _risen(history, "solve_rate/all", 0.05)
+    room = median(now) > 0.1 * history.facts.max_tokens
+    if value <= threshold or harder or better or not room:
+        return None
+    return Sign(
+        value,
+        f"answers have {median(now):.0f} tokens, {value:.1f} times those of the steps before "
+        f"({median(before):.0f}), and no more are right",
+    )
+
+
+def _risen(history: History, name: str, by: float) -> bool:
+    now, before = history.values(name, 3), history.values(name, 20, skip=6)
+    return bool(now.size and before.size) and median(now) - median(before) > by
+
+
+def all_truncated(history: History, threshold: float) -> Sign | None:
+    """Nearly every answer cut by the budget, in four steps in a row."""
+    rows = history.steps(4)
+    shares = [number(row, "completions/clipped_ratio") or 0.0 for row in rows]
+    if not rows or min(shares) <= threshold or history.answers(rows) < 64:
+        return None
+    value = sum(shares) / len(shares)
+    budget = history.facts.max_tokens
+    return Sign(value, f"{value:.0%} of the answers of four steps were cut at {budget} tokens")
+
+
+RULES = (
+    Rule(
+        "entropy_collapse",
+        entropy_collapse,
+        0.5,
+        "share of the entropy at the start",
+        "entropy per token and per answer falls without settling",
+        "Lower learner.learning_rate, raise objective.clip_high, or set objective.entropy_target",
+    ),
+    Rule(
+        "length_blowup",
+        length_blowup,
+        2.0,
+        "length against that of the 20 steps before",
+        "answers grow fast, problems are no harder, and no more are solved",
+        "Set objective.overlong, use reduce = per_budget, or lower learner.learning_rate",
+    ),
+    Rule(
+        "all_truncated",
+        all_truncated,
+        0.9,
+        "share of answers cut by the budget, four steps",
+        "nearly all answers are cut",
+        "Raise sampling.max_tokens, or use a prompt that asks for shorter answers",
+    ),
+    Rule(
+        "kl_blowup",
+        kl_blowup,
+        0.5,
+        "nats a token, median of three steps",
+        "KL to the start or within a step is high and has doubled in ten steps",
+        "Lower learner.learning_rate or learner.passes, or set objective.kl",
+    ),
+    Rule(
+        "heavy_ratio_tail",
+        heavy_ratio_tail,
+        3.0,
+        "ratio at its 99 % quantile, or 1 over that at 1 %",
+        "an update moves a hundredth of the tokens by a large factor",
+        "Lower learner.passes or learner.learning_rate, or set objective.correction",
+    ),
+    Rule(
+        "clip_saturated",
+        clip_saturated,
+        0.5,
+        "share of tokens outside the clip range, median of three updates",
+        "the clip cuts most of the gradient",
+        "Lower learner.passes or learner.learning_rate, or widen objective.clip_high",
+    ),
+    Rule(
+        "grad_spike",
+        grad_spike,
+        10.0,
+        "second largest norm of three updates against the usual one",
+        "gradient norms jump, and above learner.max_grad_norm",
+        "Lower learner.learning_rate, or raise sampling.groups",
+    ),
+    Rule(
+        "sampler_mismatch",
+        sampler_mismatch,
+        0.05,
+        "nats a token, median of three updates",
+        "the sampler's log-probabilities are not the learner's",
+        "Use policy.dtype float32, or set objective.correction to token_truncate",
+    ),
+    Rule(
+        "non_finite",
+        non_finite,
+        0.0,
+        "metrics that are no finite number",
+        "loss, gradient or another metric is NaN or infinite",
+        "Lower learner.learning_rate, or use policy.dtype float32",
+    ),
+)
