@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TextIO
 
@@ -49,9 +50,14 @@ class View(Protocol):
 
 
 def make_view(stream: TextIO) -> View:
-    """The live view where `stream` is a capable terminal, else plain lines."""
+    """A figure in a notebook, the live view where `stream` is a capable terminal, else lines."""
     from evenodds.report.plain import PlainView
 
+    if "IPython" in sys.modules:
+        from evenodds.report.notebook import NotebookView, cell, in_notebook
+
+        if in_notebook():
+            return NotebookView(cell())
     if not stream.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return PlainView(stream)
     from evenodds.report.live import RichView  # rich is loaded only where it is shown

@@ -15,9 +15,9 @@ from typing import Self
 
 from evenodds.errors import UsageError
 from evenodds.machine import explain
+from evenodds.records.holder import LOCK, holder_of, is_alive
 from evenodds.run.durable import make_folder
 
-LOCK = "lock"
 PATIENCE = 0.3  # seconds in which a new holder has surely written its name
 UNSUPPORTED = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}
 
@@ -45,38 +45,17 @@ def _lock_natively(descriptor: int) -> bool | None:
     return True
 
 
-def _read_holder(path: Path) -> tuple[int, str]:
-    """Process id and host written in the lock file; 0 and an empty host where nothing is."""
-    try:
-        pid, _, host = path.read_text(encoding="utf-8").strip().partition(" ")
-        return int(pid), host
-    except (OSError, ValueError):
-        return 0, ""
-
-
-def _alive(pid: int) -> bool:
-    if sys.platform == "win32":  # there, signal 0 would not ask but interrupt
-        return True
-    try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
 def _lock_by_name(path: Path) -> bool:
     """Without locks of the system the file's text decides; a dead holder of this host is none."""
-    pid, host = _read_holder(path)
+    pid, host = holder_of(path.parent)
     if pid <= 0 or (host == socket.gethostname() and pid == os.getpid()):
         return True
-    return host == socket.gethostname() and not _alive(pid)
+    return host == socket.gethostname() and not is_alive(pid)
 
 
 def _refusal(folder: Path) -> UsageError:
     until = time.monotonic() + PATIENCE
-    while not (holder := _read_holder(folder / LOCK))[0] and time.monotonic() < until:
+    while not (holder := holder_of(folder))[0] and time.monotonic() < until:
         time.sleep(0.02)
     pid, host = holder
     who = f"process {pid} on {host}" if pid else "another process"
