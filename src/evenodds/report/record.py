@@ -6,7 +6,7 @@ import json
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
@@ -63,6 +63,11 @@ class RunRecord:
 
 def read_run(folder: Path) -> RunRecord:
     """Raises `UsageError` where the folder is no run."""
+    return replace(read_frame(folder), metrics=_lines(folder / "metrics.jsonl"))
+
+
+def read_frame(folder: Path) -> RunRecord:
+    """The run without its metrics, for who follows these. Raises `UsageError` where it is none."""
     config = folder / "config.toml"
     if not config.is_file():
         raise UsageError(
@@ -74,7 +79,7 @@ def read_run(folder: Path) -> RunRecord:
         folder=folder,
         config=_toml(config),
         passports={name: _passport(folder, name) for name in PASSPORTS},
-        metrics=_lines(folder / "metrics.jsonl"),
+        metrics=[],
         base=found["base"],
         final=found["final"],
         unreadable=tuple(
