@@ -19,7 +19,7 @@ from evenodds.step import (
     State,
     StepConfig,
     Tools,
-    learner_logprobs,
+    by_place,
     nothing_because,
     train_step,
 )
@@ -113,7 +113,7 @@ def test_the_learners_logprobs_find_their_rollouts() -> None:
 
     state, tools, config, _ = make(script, groups=8)
     _, report = train_step(state, tools, config)
-    found = learner_logprobs(report)
+    found = by_place(report, report.update and report.update.logprobs)
     assert len(found) == sum(len(g.rollouts) for g in report.groups if g.is_informative)
     for (group, answer), values in found.items():
         assert report.groups[group].is_informative

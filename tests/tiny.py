@@ -118,6 +118,6 @@ def hf_logprobs(model: Any, prompt_ids: np.ndarray, ids: np.ndarray) -> np.ndarr
 
 def rollout_rows(step: int, report: Any, verifier: str, prompts: list[str]) -> list[dict[str, Any]]:
     """The rows of a step as its parquet file will have them."""
-    from evenodds.run.rollouts import rollout_table
+    from evenodds.records import rollout_table
 
     return rollout_table(step, report, verifier, prompts).to_pylist()

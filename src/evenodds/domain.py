@@ -53,6 +53,9 @@ class Status(StrEnum):
     ERROR = "error"
 
 
+PROMPT_TAIL = 64
+"""Characters at the end of a prompt that a verifier may see."""
+
 SAME_REWARD = 1e-6
 """Rewards with a smaller spread are equal but for noise: (.5, .5, .5, .5 + 1e-7)."""
 

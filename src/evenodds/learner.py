@@ -39,12 +39,17 @@ class LearnerOptions:
 class Update:
     """What one call of `update` did.
 
-    metrics: names of `docs/metrics.md`. logprobs: for each answer in the loss, by its index among
-    the rollouts given to `collate`, the learner's log-probabilities before the first change.
+    metrics: names of `docs/metrics.md`. The others have an array [tokens] for each answer in the
+    loss, by its index among the rollouts given to `collate`. logprobs: the learner's
+    log-probabilities before the first change; entropies: of the distributions that these tokens
+    were drawn from, in nats, then too; last_logprobs: what the last of several passes saw, None
+    with one pass.
     """
 
     metrics: Mapping[str, float]
     logprobs: Mapping[int, NDArray[np.float32]]
+    entropies: Mapping[int, NDArray[np.float32]] | None = None
+    last_logprobs: Mapping[int, NDArray[np.float32]] | None = None
 
 
 class Scorer(Protocol):
@@ -93,6 +98,7 @@ class _Pass:
     loss: float
     seen: Mapping[str, NDArray[Any]]
     pieces: Mapping[int, NDArray[np.float32]]
+    entropies: Mapping[int, NDArray[np.float32]]
     micro_batches: int
 
 
@@ -192,7 +198,8 @@ class TorchLearner:
             "learning_rate": self._rate(self.updates - 1),
             **_measured(first, last, objective),
         }
-        return Update(metrics, first.pieces)
+        again_seen = last.pieces if self.options.passes > 1 else None
+        return Update(metrics, first.pieces, first.entropies, again_seen)
 
     def _rate(self, update: int) -> float:
         warm = min(1.0, (update + 1) / max(1, self.options.warmup_steps))
@@ -233,8 +240,9 @@ class TorchLearner:
             rows.append(_seen(tokens, scored))
             micros.append(micro)
         pieces = by_answer(micros, [row["logprobs"] for row in rows])
+        entropies = by_answer(micros, [row["entropy"] for row in rows])
         seen = _moved(rows)
-        return _Pass(float(seen.pop("loss").sum()), seen, pieces, len(rows))
+        return _Pass(float(seen.pop("loss").sum()), seen, pieces, entropies, len(rows))
 
     def state(self) -> tuple[dict[str, torch.Tensor], dict[str, int]]:
         """Optimizer moments by parameter name, and the counts, for a checkpoint."""

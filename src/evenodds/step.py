@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -86,43 +87,57 @@ class State:
 class StepReport:
     """What a step did: its groups, and the update unless there was nothing to learn from.
 
-    objective: the one that was used. rounds: of sampling.
+    objective: the one that was used. sizes: how many groups each round of sampling drew, in order.
     """
 
     groups: list[Group]
     objective: Objective
-    rounds: int = 1
+    sizes: tuple[int, ...] = ()
     update: Update | None = None
     skipped: str = ""
+
+    @property
+    def rounds(self) -> int:
+        return max(1, len(self.sizes))
 
 
 def train_step(state: State, tools: Tools, config: StepConfig) -> tuple[State, StepReport]:
     """One policy update."""
     objective = state.bonus.applied(config.objective) if state.bonus else config.objective
     require_reference(objective, tools)
-    groups, rounds = answered(state, tools, config)
+    groups, sizes = answered(state, tools, config)
     state = state.observed(groups)
     if tools.reference is not None and objective.needs_reference:
         groups = tools.reference.annotate(groups)
     groups = [shaped(group, objective) for group in groups]
+    state, update = learned(state, groups, tools, objective)
+    skipped = "" if update is not None else nothing_because(groups, objective)
+    return state, StepReport(groups, objective, sizes, update, skipped)
+
+
+def learned(
+    state: State, groups: list[Group], tools: Tools, objective: Objective
+) -> tuple[State, Update | None]:
+    """The update from groups that have all their rewards; None where they teach nothing."""
     batch = collate(groups, objective)
     if not batch.prompts:
-        skipped = nothing_because(groups, objective)
-        return state, StepReport(groups, objective, rounds, skipped=skipped)
+        return state, None
     update = tools.learner.update(batch, objective)
     state = state.updated(update)
     tools.sampler.load(tools.learner.weights(), state.version)
-    return state, StepReport(groups, objective, rounds, update)
+    return state, update
 
 
-def answered(state: State, tools: Tools, config: StepConfig) -> tuple[list[Group], int]:
-    """Judged answers, and how many rounds it took: one, or more where groups are refilled."""
+def answered(state: State, tools: Tools, config: StepConfig) -> tuple[list[Group], tuple[int, ...]]:
+    """Judged answers, and how many groups each round drew: one, or more where they are refilled."""
     groups: list[Group] = []
+    sizes: list[int] = []
     refills = config.objective.zero_signal == "refill"
     for turn in range(config.rounds if refills else 1):
         missing = config.groups - sum(group.is_informative for group in groups)
         if not missing:
-            return groups, turn
+            break
+        sizes.append(missing)
         problems = state.curriculum.propose(missing, state.rng(turn))
         prompts = [problem.prompt for problem in problems]
         seed = state.sampling_seed(turn)
@@ -132,7 +147,7 @@ def answered(state: State, tools: Tools, config: StepConfig) -> tuple[list[Group
             )
             verdicts = judging.verdicts(rollouts)
         groups += [Group(*row) for row in zip(problems, rollouts, verdicts, strict=True)]
-    return groups, config.rounds if refills else 1
+    return groups, tuple(sizes)
 
 
 def require_reference(objective: Objective, tools: Tools) -> None:
@@ -158,9 +173,7 @@ def nothing_because(groups: list[Group], objective: Objective) -> str:
     return "every group agreed: nothing to learn from"
 
 
-def learner_logprobs(report: StepReport) -> dict[tuple[int, int], Any]:
-    """(group, answer) -> the learner's first-pass log-probabilities of that answer's tokens."""
-    if report.update is None:
-        return {}
+def by_place(report: StepReport, values: Mapping[int, Any] | None) -> dict[tuple[int, int], Any]:
+    """(group, answer) -> what an update says of that answer; it numbers the answers of a step."""
     places = [(g, a) for g, group in enumerate(report.groups) for a in range(len(group.rollouts))]
-    return {places[index]: values for index, values in report.update.logprobs.items()}
+    return {places[index]: value for index, value in (values or {}).items()}

@@ -309,9 +309,9 @@ def test_refilling_is_expected_as_the_step_does_it() -> None:
     useful, rounds, tries = 0, 0, 1500
     for step in range(tries):
         state = State(fakes, step=step)  # pyright: ignore
-        groups, turns = answered(state, Tools(fakes, fakes, None), config)  # pyright: ignore
+        groups, sizes = answered(state, Tools(fakes, fakes, None), config)  # pyright: ignore
         useful += sum(group.is_informative for group in groups)
-        rounds += turns
+        rounds += len(sizes)
     seen = (useful / tries, fakes.drawn / tries, rounds / tries)
     assert seen == pytest.approx(refilled(0.5, 4, 3), rel=0.03)
 

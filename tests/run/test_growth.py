@@ -18,7 +18,7 @@ from evenodds.objectives import make_objective
 from evenodds.run.background import Background
 from evenodds.run.folder import RunFolder
 from evenodds.run.records import step_metrics
-from evenodds.run.rollouts import rollout_table
+from evenodds.records import rollout_table
 from evenodds.run.timing import Stopwatch, timed
 from evenodds.run.writer import RunWriter
 from evenodds.sampling.scripted import ScriptedSampler

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evenodds.domain import Prompt
+from evenodds.domain import PROMPT_TAIL, Prompt
 from evenodds.errors import UsageError
 from evenodds.policies.checks import one_line
 
-TAIL = 64  # characters of the prompt that a verifier may see
 SMALL = 64  # tokens up to which a vocabulary is shown whole
 
 
@@ -66,7 +65,7 @@ class Codec:
         return np.asarray(ids, dtype=np.int64)
 
     def tail(self, prompt: Prompt) -> str:
-        return self.render(prompt)[-TAIL:]
+        return self.render(prompt)[-PROMPT_TAIL:]
 
     def decode(self, ids: Iterable[int]) -> str:
         """Text of ids without a final stop token; other special tokens stay visible."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from evenodds.errors import UsageError
 from evenodds.machine import free_disk, size_text
 from evenodds.places import BUNDLED
+from evenodds.records.groups import FILE as GROUPS
 
 ROOT = "runs"
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
@@ -113,6 +114,11 @@ class RunFolder:
         return self.path / "metrics.jsonl"
 
     @property
+    def groups(self) -> Path:
+        """One JSON line a step on its groups."""
+        return self.path / GROUPS
+
+    @property
     def checkpoints(self) -> Path:
         """The folder of all checkpoints."""
         return self.path / "checkpoints"
@@ -141,6 +147,11 @@ class RunFolder:
     def data(self) -> Path:
         """The passport of the problems."""
         return self.passports / "data.json"
+
+    @property
+    def engine(self) -> Path:
+        """The passport of what the bits of a step depend on, for each sitting at the run."""
+        return self.passports / "engine.json"
 
     @property
     def objective(self) -> Path:

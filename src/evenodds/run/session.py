@@ -18,6 +18,7 @@ from evenodds.learner import TorchLearner
 from evenodds.machine import peak_memory_mb, usable_cores
 from evenodds.objectives import Objective
 from evenodds.policies import Policy
+from evenodds.records import group_line, rollout_table
 from evenodds.reference import TorchReference
 from evenodds.report.terminal import Sample, View
 from evenodds.run import checkpoint, durable
@@ -30,10 +31,10 @@ from evenodds.run.build import (
     limits_of,
     started,
 )
+from evenodds.run.engine import engine_facts
 from evenodds.run.folder import RunFolder
 from evenodds.run.memory import MemoryPlan
 from evenodds.run.records import step_metrics
-from evenodds.run.rollouts import rollout_table
 from evenodds.run.stopping import Clock, Interrupted, Interrupts
 from evenodds.run.timing import Stopwatch, timed
 from evenodds.run.writer import RunWriter
@@ -164,6 +165,7 @@ class Session:
         signal leaves at once.
         """
         saved = state.step
+        self.writer.engine(engine_facts(self.policy, self.memory), state.step)
         self.sampler.progress = lambda done, total: self.interrupts.leave_if_asked()
         try:
             while self.goes_on(state):
@@ -242,7 +244,12 @@ class Session:
     def _rollouts(self, step: int, report: StepReport) -> Job:
         name = self.plan.task.verifier_name
         prompts = [self.policy.codec.render(group.problem.prompt) for group in report.groups]
-        return lambda: self.writer.rollouts(step, rollout_table(step, report, name, prompts))
+
+        def write() -> None:
+            self.writer.rollouts(step, rollout_table(step, report, name, prompts))
+            self.writer.groups.append(group_line(step, report))
+
+        return write
 
     def save(self, state: State) -> None:
         """A checkpoint: the run waits until weights and moments are written down, and goes on."""
@@ -252,6 +259,7 @@ class Session:
         elapsed = self.clock.elapsed
 
         def commit() -> None:  # behind the lines of all steps before it
+            self.writer.groups.sync()
             progress = checkpoint.Progress(elapsed, self.writer.metrics.sync())
             checkpoint.commit(draft, progress, keep)
 

@@ -10,9 +10,12 @@ from typing import Any
 
 from evenodds.bench import Report
 from evenodds.objectives import Objective
+from evenodds.records.groups import length_through
+from evenodds.records.table import Table, as_parquet
 from evenodds.run.build import Plan
 from evenodds.run.config import Config, to_toml
 from evenodds.run.durable import AppendLog, make_folder, write_file
+from evenodds.run.engine import read_sittings
 from evenodds.run.environment import environment_passport
 from evenodds.run.folder import RunFolder
 from evenodds.run.passports import (
@@ -21,7 +24,6 @@ from evenodds.run.passports import (
     objective_passport,
     require_same_code,
 )
-from evenodds.run.rollouts import Table, as_parquet
 from evenodds.tasks import Task
 
 
@@ -79,18 +81,32 @@ class RunWriter:
     def metrics(self) -> AppendLog:
         return AppendLog(self.folder.metrics)
 
+    @property
+    def groups(self) -> AppendLog:
+        return AppendLog(self.folder.groups)
+
     def rollouts(self, step: int, table: Table) -> None:
         """One parquet file a step."""
         make_folder(self.folder.rollouts(step).parent)
         write_file(self.folder.rollouts(step), as_parquet(table))
 
     def drop_rollouts_after(self, step: int) -> None:
-        """Remove the files of steps that a resumed run takes again."""
+        """Remove the files, and the lines on groups, of steps that a resumed run takes again."""
+        if self.folder.groups.exists():
+            self.groups.truncate_to(length_through(self.folder.groups, step))
         folder = self.folder.rollouts(0).parent
         for path in folder.glob("step-*.parquet"):
             number = path.stem.removeprefix("step-")
             if number.isdigit() and int(number) > step:
                 path.unlink()
+
+    def engine(self, facts: Mapping[str, object], after: int) -> None:
+        """What computes the steps after this one, beside what computed those before it."""
+        before = [one for one in read_sittings(self.folder.engine) if one["after_step"] < after]
+        now = {"after_step": after, **facts}
+        if not before or {**before[-1], "after_step": after} != now:
+            before.append(now)
+        self.json(self.folder.engine, {"sittings": before})
 
     def forget_the_end(self) -> None:
         """Remove the evaluation of an end that is none any more: the run goes on."""

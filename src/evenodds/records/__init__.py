@@ -1,0 +1,29 @@
+"""What a run writes down of its rollouts, and how it is read back."""
+
+from __future__ import annotations
+
+from evenodds.records.columns import ARRAYS, COLUMNS
+from evenodds.records.groups import Line, group_line, read_group_lines, rebuilt, rebuilt_line
+from evenodds.records.reader import StepTable, read_rows, read_table, rollout_files
+from evenodds.records.table import Audit, as_parquet, rollout_table
+from evenodds.records.values import Answer, RecordedGroup, read_groups
+
+__all__ = [
+    "ARRAYS",
+    "COLUMNS",
+    "Answer",
+    "Audit",
+    "Line",
+    "RecordedGroup",
+    "StepTable",
+    "as_parquet",
+    "group_line",
+    "read_group_lines",
+    "read_groups",
+    "read_rows",
+    "read_table",
+    "rebuilt",
+    "rebuilt_line",
+    "rollout_files",
+    "rollout_table",
+]
