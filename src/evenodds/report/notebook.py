@@ -13,7 +13,7 @@ from typing import Any
 
 from evenodds.report.comparison import Comparison
 from evenodds.report.live import Progress, training_progress
-from evenodds.report.pictures import training_pictures
+from evenodds.report.pictures import DIFFICULTY, training_pictures
 from evenodds.report.plain import table_lines
 from evenodds.report.record import RunRecord
 from evenodds.report.sheet import sheet
@@ -93,7 +93,7 @@ class NotebookView:
             parts.append(_line(f"{prompt} {answer} – {status}, expected {gold}", "opacity: .75"))
         parts += map(_line, self.notes[-NOTES:])
         if self.result:
-            parts.append(f"<pre>{html.escape(self.result)}</pre>")
+            parts.append(f"<pre style="font-family: monospace">{html.escape(self.result)}</pre>")
         return "".join(parts)
 
     def _draw(self, force: bool = False) -> None:
@@ -106,9 +106,14 @@ class NotebookView:
 
 
 def figure(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The first pictures of training as one SVG that stands for itself."""
+    """The first pictures of training as one SVG that stands for itself.
+
+    A difficulty that never moves is no picture.
+    """
     run = RunRecord(Path(), {}, {}, [dict(row) for row in rows], None, None)
-    return sheet("", [picture.svg for picture in training_pictures(run)[:PANELS]])
+    moves = len({row.get("difficulty") for row in rows}) > 1
+    pictures = [p for p in training_pictures(run) if moves or p.title != DIFFICULTY]
+    return sheet("", [picture.svg for picture in pictures[:PANELS]])
 
 
 def _line(text: str, style: str = "") -> str:

@@ -23,6 +23,7 @@ from evenodds.report.svg import nice_ticks
 from evenodds.report.text import shortened
 from evenodds.statistics import Estimate
 
+DIFFICULTY = "Difficulty of the problems"
 LABEL = 16  # longest label of a level beside an axis
 SHARES = (0.0, 1.0)
 CLIPPED = "clip_ratio/region_mean"
@@ -157,7 +158,7 @@ def ratio_sentence(run: RunRecord) -> str | None:
 
 
 def _difficulty(run: RunRecord) -> Picture:
-    title = "Difficulty of the problems"
+    title = DIFFICULTY
     series = of_metric(run.metrics, "difficulty")
     ticks = _level_ticks(run, series)
     axes = Axes("level of the problems drawn", least=1.0, y_ticks=ticks)

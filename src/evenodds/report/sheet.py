@@ -16,6 +16,7 @@ STYLE = """
 svg { font: 12px system-ui, sans-serif; fill: var(--ink) }
 .paper { fill: var(--paper) } .head { font-size: 15px; font-weight: 600 }
 .axis { stroke: var(--soft) } .grid { stroke: var(--rule); stroke-width: .7 }
+.reference { stroke: var(--ink); stroke-dasharray: 5 4; stroke-width: 1.2 }
 .label { fill: var(--soft) } .note { fill: var(--soft); font-size: 11px }
 .c1 { --c: var(--c1) } .c2 { --c: var(--c2) } .c3 { --c: var(--c3) } .c4 { --c: var(--c4) }
 .l { fill: none; stroke: var(--c); stroke-width: 2; stroke-linejoin: round }
