@@ -93,7 +93,7 @@ class NotebookView:
             parts.append(_line(f"{prompt} {answer} – {status}, expected {gold}", "opacity: .75"))
         parts += map(_line, self.notes[-NOTES:])
         if self.result:
-            parts.append(f"<pre style="font-family: monospace">{html.escape(self.result)}</pre>")
+            parts.append(f"<pre style='font-family: monospace'>{html.escape(self.result)}</pre>")
         return "".join(parts)
 
     def _draw(self, force: bool = False) -> None:
