@@ -10,8 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evenodds.statistics import informative_group_probability
+
 Row = Mapping[str, Any]
 """One line of metrics.jsonl; any field may be missing. Clock fields are never looked at."""
+Numbers = Mapping[str, float]
+"""The finite numbers of a row by name, and those that follow from them; see `digest`."""
 Values = NDArray[np.float64]
 
 FIRST = 10  # rows that say how a run began
@@ -39,23 +43,29 @@ class History:
 
     first: the first `FIRST` rows; last: the last `LAST`, the newest at the end; the two overlap in
     a short run. evaluated: the last rows that hold an evaluation. seen: rows that were added.
+    skipped: why the last row has no update. broken: a number of the last row that is not finite.
     """
 
     facts: Facts = field(default_factory=Facts)
-    first: tuple[Row, ...] = ()
-    last: tuple[Row, ...] = ()
-    evaluated: tuple[Row, ...] = ()
+    first: tuple[Numbers, ...] = ()
+    last: tuple[Numbers, ...] = ()
+    evaluated: tuple[Numbers, ...] = ()
     seen: int = 0
+    skipped: str = ""
+    broken: str = ""
 
     def added(self, row: Row) -> History:
         """The history with one more row."""
-        is_evaluated = number(row, "heldout/pass@1") is not None
+        numbers = digest(row, self.facts)
+        is_evaluated = "heldout/pass@1" in numbers
         return replace(
             self,
-            first=(*self.first, row) if len(self.first) < FIRST else self.first,
-            last=(*self.last, row)[-LAST:],
-            evaluated=(*self.evaluated, row)[-EVALUATIONS:] if is_evaluated else self.evaluated,
+            first=(*self.first, numbers) if len(self.first) < FIRST else self.first,
+            last=(*self.last, numbers)[-LAST:],
+            evaluated=(*self.evaluated, numbers)[-EVALUATIONS:] if is_evaluated else self.evaluated,
             seen=self.seen + 1,
+            skipped=str(row.get("skipped") or ""),
+            broken=_broken(row),
         )
 
     def values(self, name: str, count: int = LAST, skip: int = 0) -> Values:
@@ -67,31 +77,72 @@ class History:
         for row in reversed(self.last):
             if len(found) == count + skip:
                 break
-            value = number(row, name)
+            value = row.get(name)
             if value is not None:
                 found.append(value)
         return np.array(found[skip:][::-1], np.float64)
 
     def began(self, name: str) -> float | None:
         """The median of a metric over the first rows that have it; None where none has."""
-        found = [value for row in self.first if (value := number(row, name)) is not None]
+        found = [value for row in self.first if (value := row.get(name)) is not None]
         return median(found) if found else None
 
-    def steps(self, count: int) -> tuple[Row, ...]:
+    def steps(self, count: int) -> tuple[Numbers, ...]:
         """The last `count` rows; empty where there are fewer."""
         return self.last[-count:] if len(self.last) >= count else ()
 
-    def answers(self, rows: Sequence[Row]) -> float:
-        """About how many answers were sampled in these rows."""
-        return sum((number(row, "groups/drawn") or 0.0) for row in rows) * self.facts.group_size
+
+def answers(rows: Sequence[Numbers]) -> float:
+    """About how many answers were sampled in these rows."""
+    return sum(row.get("answers", 0.0) for row in rows)
 
 
-def number(row: Row, name: str) -> float | None:
-    """A finite number in a row; None for all else."""
-    value = row.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return None
-    return float(value)
+LEVEL, RATE = "level/", "/solve_rate"
+LEFT_OUT = (LEVEL, "posterior/", "time/")
+UNJUDGED = ("status/error", "status/timeout", "status/gold_unreadable")
+
+
+def digest(row: Row, facts: Facts) -> Numbers:
+    """The finite numbers of a row, worked out once, for a row is looked at many times.
+
+    Besides those of the row: `answers`, as many as were sampled; `informative`, the share of mixed
+    groups that the solve rates of its levels let expect; `unjudged`, the share of answers that
+    could not be judged; `entropy/answer`, nats an answer; `skipped`, 1 without an update.
+    """
+    found = {
+        name: float(value)
+        for name, value in row.items()
+        if isinstance(value, int | float) and math.isfinite(value) and not name.startswith(LEFT_OUT)
+    }
+    found["answers"] = found.get("groups/drawn", 0.0) * facts.group_size
+    found["unjudged"] = sum(found.get(name, 0.0) for name in UNJUDGED)
+    found["skipped"] = 1.0 if row.get("skipped") else 0.0
+    expected = expected_informative(row, facts.group_size)
+    if expected is not None:
+        found["informative"] = expected
+    if "entropy" in found and "completions/mean_length" in found:
+        found["entropy/answer"] = found["entropy"] * found["completions/mean_length"]
+    return found
+
+
+def expected_informative(row: Row, size: int) -> float | None:
+    """1 - p^G - (1-p)^G with the solve rates of a step's levels, weighed by their groups."""
+    total = weight = 0.0
+    for name in row:
+        if name.startswith(LEVEL) and name.endswith(RATE):
+            rate, groups = row[name], row.get(name.removesuffix(RATE) + "/groups", 0)
+            if isinstance(rate, int | float) and 0 <= rate <= 1 and isinstance(groups, int | float):
+                total += groups * informative_group_probability(rate, size)
+                weight += groups
+    return total / weight if weight > 0 else None
+
+
+def _broken(row: Row) -> str:
+    """The first number of the row that is not finite, in words; empty where all are."""
+    for name, value in row.items():
+        if isinstance(value, float) and not math.isfinite(value) and not name.startswith("time/"):
+            return f"{name} is {value}"
+    return ""
 
 
 def median(values: Sequence[float] | Values) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evenodds.alarms.history import History, Row, Values, median, number, trend
+from evenodds.alarms.history import History, Numbers, Values, answers, median, trend
 from evenodds.alarms.rule import Rule, Sign
 
 AHEAD = 20  # steps that a fall is followed into the future
@@ -20,9 +20,7 @@ def entropy_collapse(history: History, threshold: float) -> Sign | None:
     Answers that grow longer have less entropy a token for the same variety, so what counts is the
     larger of the two shares that are left.
     """
-    start, now = history.first, history.last
-    per_token = _left(_logs(start, _entropy), _logs(now, _entropy))
-    per_answer = _left(_logs(start, _entropy_of_answer), _logs(now, _entropy_of_answer))
+    per_token, per_answer = _left(history, "entropy"), _left(history, "entropy/answer")
     if per_token is None or per_answer is None:
         return None
     (share, ahead), words = max((per_token, "a token"), (per_answer, "an answer"))
@@ -35,33 +33,22 @@ def entropy_collapse(history: History, threshold: float) -> Sign | None:
     )
 
 
-def _entropy(row: Row) -> float | None:
-    return number(row, "entropy")
-
-
-def _entropy_of_answer(row: Row) -> float | None:
-    """Nats an answer: entropy a token times tokens."""
-    entropy, length = number(row, "entropy"), number(row, "completions/mean_length")
-    return None if entropy is None or length is None else entropy * length
-
-
-def _logs(rows: Sequence[Row], read: object) -> Values:
-    found = [read(row) for row in rows]  # type: ignore[operator]
-    return np.log([max(value, 1e-9) for value in found if value is not None])
-
-
-def _left(first: Values, last: Values) -> tuple[float, float] | None:
+def _left(history: History, name: str) -> tuple[float, float] | None:
     """The share of the start that is left, and that in `AHEAD` steps; None where it settles."""
+    first, last = _logs(history.first, name), _logs(history.last[-20:], name)
     if last.size < 15 or first.size < 5:
         return None
-    start = median(first)
-    falls = [trend(last[-count:]) for count in (6, 20) if last.size >= count]
+    falls = [trend(last[-count:]) for count in (6, last.size)]
     sure = [fall for fall in falls if fall.sureness < SURE]
     if not sure:
         return None
     steepest = min(sure, key=lambda fall: fall.slope)
-    now = steepest.at_end - start
-    return math.exp(now), math.exp(now + AHEAD * steepest.slope)
+    now = steepest.at_end - median(first)
+    return math.exp(min(now, 0.0)), math.exp(min(now + AHEAD * steepest.slope, 0.0))
+
+
+def _logs(rows: Sequence[Numbers], name: str) -> Values:
+    return np.log([max(row[name], 1e-9) for row in rows if name in row])
 
 
 def heavy_ratio_tail(history: History, threshold: float) -> Sign | None:
@@ -127,11 +114,9 @@ def sampler_mismatch(history: History, threshold: float) -> Sign | None:
 
 def non_finite(history: History, threshold: float) -> Sign | None:
     """A metric of the update that is not a number, or infinite."""
-    row = history.last[-1]
-    for name, value in row.items():
-        if isinstance(value, float) and not math.isfinite(value) and not name.startswith("time/"):
-            return Sign(1.0, f"{name} is {value} in this step")
-    return None
+    if not history.broken:
+        return None
+    return Sign(1.0, f"{history.broken} in this step")
 
 
 def length_blowup(history: History, threshold: float) -> Sign | None:
@@ -161,8 +146,8 @@ def _risen(history: History, name: str, by: float) -> bool:
 def all_truncated(history: History, threshold: float) -> Sign | None:
     """Nearly every answer cut by the budget, in four steps in a row."""
     rows = history.steps(4)
-    shares = [number(row, "completions/clipped_ratio") or 0.0 for row in rows]
-    if not rows or min(shares) <= threshold or history.answers(rows) < 64:
+    shares = [row.get("completions/clipped_ratio", 0.0) for row in rows]
+    if not rows or min(shares) <= threshold or answers(rows) < 64:
         return None
     value = sum(shares) / len(shares)
     budget = history.facts.max_tokens

@@ -7,43 +7,38 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evenodds.alarms.history import History, Row, median, number
+from evenodds.alarms.history import History, Numbers, answers, median
 from evenodds.alarms.rule import Rule, Sign
-from evenodds.statistics import informative_group_probability
-
-LEVEL = "level/"
-RATE = "/solve_rate"
-UNJUDGED = ("status/error", "status/timeout", "status/gold_unreadable")
 
 
 def constant_reward(history: History, threshold: float) -> Sign | None:
     """Every answer of five steps or more paid exactly 0, or exactly 1."""
-    rows: list[Row] = []
+    rows: list[Numbers] = []
     for row in reversed(history.last):
-        if number(row, "reward_std") != 0.0 or number(row, "reward") not in (0.0, 1.0):
+        if row.get("reward_std") != 0.0 or row.get("reward") not in (0.0, 1.0):
             break
         if rows and row["reward"] != rows[0]["reward"]:
             break
         rows.append(row)
-    answers = history.answers(rows)
-    if len(rows) < 5 or answers < threshold:
+    count = answers(rows)
+    if len(rows) < 5 or count < threshold:
         return None
     paid = "nothing" if rows[0]["reward"] == 0 else "in full"
-    words = f"all {answers:.0f} answers of {len(rows)} steps were paid {paid}"
-    return Sign(answers, words)
+    words = f"all {count:.0f} answers of {len(rows)} steps were paid {paid}"
+    return Sign(count, words)
 
 
 def no_updates(history: History, threshold: float) -> Sign | None:
     """Steps in a row without an update, and enough groups in them that it is no chance."""
-    rows: list[Row] = []
+    rows: list[Numbers] = []
     for row in reversed(history.last):
-        if not row.get("skipped"):
+        if not row["skipped"]:
             break
         rows.append(row)
-    groups = sum(number(row, "groups/drawn") or 0.0 for row in rows)
+    groups = sum(row.get("groups/drawn", 0.0) for row in rows)
     if len(rows) < threshold or groups < 40:
         return None
-    why = " ".join(str(rows[0]["skipped"]).split())[:160]
+    why = " ".join(history.skipped.split())[:160]
     return Sign(len(rows), f"{len(rows)} steps in a row without an update: {why}")
 
 
@@ -52,8 +47,8 @@ def informative_loss(history: History, threshold: float) -> Sign | None:
     now, start = history.steps(5), history.first
     if history.seen < 15 or not now:
         return None
-    found, groups = _informative(now, history.facts.group_size)
-    began, _ = _informative(start, history.facts.group_size)
+    found, groups = _informative(now)
+    began, _ = _informative(start)
     if found is None or began is None:
         return None
     seen, expected = found
@@ -71,77 +66,60 @@ def informative_loss(history: History, threshold: float) -> Sign | None:
     )
 
 
-def _informative(rows: Sequence[Row], size: int) -> tuple[tuple[float, float] | None, float]:
+def _informative(rows: Sequence[Numbers]) -> tuple[tuple[float, float] | None, float]:
     """(mixed share, expected share) of the groups of some rows, and how many groups there are."""
     seen = expected = groups = 0.0
     for row in rows:
-        drawn, mixed = number(row, "groups/drawn") or 0.0, number(row, "groups/mixed")
-        chance = expected_informative(row, size)
+        drawn, mixed = row.get("groups/drawn", 0.0), row.get("groups/mixed")
+        chance = row.get("informative")
         if mixed is not None and chance is not None:
             seen, expected, groups = seen + drawn * mixed, expected + drawn * chance, groups + drawn
     return ((seen / groups, expected / groups) if groups else None), groups
-
-
-def expected_informative(row: Row, size: int) -> float | None:
-    """1 - p^G - (1-p)^G with the solve rates of a step's levels, weighed by their groups."""
-    total = weight = 0.0
-    for name in row:
-        if name.startswith(LEVEL) and name.endswith(RATE):
-            rate = number(row, name)
-            groups = number(row, name.removesuffix(RATE) + "/groups") or 0.0
-            if rate is not None and 0 <= rate <= 1:
-                total += groups * informative_group_probability(rate, size)
-                weight += groups
-    return total / weight if weight else None
 
 
 def near_duplicates(history: History, threshold: float) -> Sign | None:
     """Answers that repeat one another, beyond what right answers explain by being right."""
     now, start = history.last[-4:], history.first
     excess, before = _excess(now), _excess(start)
-    if len(now) < 4 or len(excess) < 4 or not before or history.answers(now) < 128:
+    if len(now) < 4 or len(excess) < 4 or not before or answers(now) < 128:
         return None
     value = median(excess)
     if value <= threshold or value - median(before) < 0.2:
         return None
-    share = median([number(row, "completions/duplicates") or 0.0 for row in now])
+    share = median([row.get("completions/duplicates", 0.0) for row in now])
     words = f"{share:.0%} of the answers nearly repeat another one of their group"
     return Sign(value, f"{words}, {value:.0%} more than are right")
 
 
-def _excess(rows: Sequence[Row]) -> list[float]:
+def _excess(rows: Sequence[Numbers]) -> list[float]:
     """Share of duplicates less the share of right answers, which may well be the same text."""
-    pairs = [(number(row, "completions/duplicates"), number(row, "solve_rate/all")) for row in rows]
+    pairs = [(row.get("completions/duplicates"), row.get("solve_rate/all")) for row in rows]
     return [one - two for one, two in pairs if one is not None and two is not None]
 
 
 def verifier_errors(history: History, threshold: float) -> Sign | None:
     """A share of answers that could not be judged which grows, or is large from the start."""
     rows = history.steps(4)
-    shares = [_unjudged(row) for row in rows]
+    shares = [row.get("unjudged", 0.0) for row in rows]
     if not rows:
         return None
     value = sum(shares) / len(shares)
-    began = median([_unjudged(row) for row in history.first])
+    began = median([row.get("unjudged", 0.0) for row in history.first])
     grows = value > threshold and value > 2 * began and history.seen > 5
-    if value * history.answers(rows) < 8 or not (grows or value > 4 * threshold):
+    if value * answers(rows) < 8 or not (grows or value > 4 * threshold):
         return None
     words = f"{value:.1%} of the answers of four steps could not be judged"
     return Sign(value, f"{words}, {began:.1%} at the start")
 
 
-def _unjudged(row: Row) -> float:
-    return sum(number(row, name) or 0.0 for name in UNJUDGED)
-
-
 def audit_disagreement(history: History, threshold: float) -> Sign | None:
     """Answers that the verifier calls right and the audit does not, over five steps."""
-    rows = [r for r in history.last[-5:] if number(r, "audit/overpaid") is not None]
-    shares = [number(row, "audit/overpaid") or 0.0 for row in rows]
+    rows = [r for r in history.last[-5:] if r.get("audit/overpaid") is not None]
+    shares = [row.get("audit/overpaid", 0.0) for row in rows]
     if not rows:
         return None
     value = sum(shares) / len(shares)
-    count = value * history.answers(rows)
+    count = value * answers(rows)
     if value <= threshold or count < 8:
         return None
     return Sign(
@@ -153,7 +131,7 @@ def audit_disagreement(history: History, threshold: float) -> Sign | None:
 
 def canary_paid(history: History, threshold: float) -> Sign | None:
     """An answer paid that no one can have known to be right."""
-    share = number(history.last[-1], "canary/paid")
+    share = history.last[-1].get("canary/paid")
     if share is None or share <= threshold:
         return None
     return Sign(share, f"{share:.1%} of the canary answers were paid, which nobody can answer")
@@ -164,8 +142,8 @@ def passk_fall(history: History, threshold: float) -> Sign | None:
     if not history.evaluated:
         return None
     row = history.evaluated[-1]
-    one, many = number(row, "heldout/pass@1_gain"), number(row, "heldout/pass@k_gain")
-    high, k = number(row, "heldout/pass@k_gain_high"), number(row, "heldout/k")
+    one, many = row.get("heldout/pass@1_gain"), row.get("heldout/pass@k_gain")
+    high, k = row.get("heldout/pass@k_gain_high"), row.get("heldout/k")
     if one is None or many is None or high is None or k is None:
         return None
     surely = many + 1.3 * (high - many)  # 99 %, for it is asked at every evaluation
@@ -182,8 +160,8 @@ def reward_without_gain(history: History, threshold: float) -> Sign | None:
     """A reward that rose clearly while held-out problems surely gained only a part of that."""
     if not history.evaluated or history.seen < 20:
         return None
-    high = number(history.evaluated[-1], "heldout/pass@1_gain_high")
-    first = [v for row in history.first if (v := number(row, "reward")) is not None]
+    high = history.evaluated[-1].get("heldout/pass@1_gain_high")
+    first = [v for row in history.first if (v := row.get("reward")) is not None]
     last = history.values("reward", 10)
     if high is None or len(first) < 5 or last.size < 5 or _got_easier(history):
         return None
@@ -191,7 +169,7 @@ def reward_without_gain(history: History, threshold: float) -> Sign | None:
     noise = math.sqrt(float(last.var(ddof=1)) / last.size + np.var(first, ddof=1) / len(first))
     if rise < max(0.1, 4 * noise) or high >= threshold * rise:
         return None
-    gain = number(history.evaluated[-1], "heldout/pass@1_gain") or 0.0
+    gain = history.evaluated[-1].get("heldout/pass@1_gain", 0.0)
     return Sign(
         high / rise,
         f"the reward rose by {100 * rise:.1f} points since the first steps, held-out problems "
