@@ -2,107 +2,144 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
-from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from evenodds.report.record import RunRecord, read_run
-from evenodds.viewer.follow import Lines, Seen, seen, step_of
+from evenodds.records.reader import read_rows, rollout_files
+from evenodds.report.record import RunRecord, read_frame
+from evenodds.viewer.compared import Compared
+from evenodds.viewer.follow import NOWHERE, Lines, Seen, seen, step_of
+from evenodds.viewer.index import Index
+from evenodds.viewer.search import Searches
+from evenodds.viewer.state import State, state_of
 from evenodds.viewer.table import Groups, from_line, joined
 
 Row = Mapping[str, Any]
-Table = Any  # of pyarrow, which has no types
-KEPT_STEPS = 6  # steps whose rollouts stay in memory
+WATCHED = (
+    *("config.toml", "lock", "evaluation", "passports", "summary.json", "rollouts"),
+    *("evaluation/base.json", "evaluation/final.json"),
+)
 
 
 @dataclass
 class Source:
-    """One run folder. Any thread may ask; `refresh` looks at the disk, the rest answers from it."""
+    """One run folder. Any thread may ask; each question looks at what changed on the disk."""
 
     folder: Path
     lock: threading.RLock = field(default_factory=threading.RLock)
-    _metrics: Lines = field(init=False)
-    _groups: Lines = field(init=False)
-    _alarms: Lines = field(init=False)
-    _tables: OrderedDict[int, tuple[Seen, Table]] = field(default_factory=OrderedDict)
+    index: Index = field(default_factory=Index)
+    searches: Searches = field(default_factory=Searches)
+    compared: Compared = field(default_factory=Compared)
+    _steps: dict[int, Row] = field(default_factory=dict[int, Row])
+    _blocks: dict[int, Groups] = field(default_factory=dict[int, Groups])
+    _alarms: list[Row] = field(default_factory=list[Row])
+    _files: tuple[Seen, dict[int, Path]] = (NOWHERE, {})
+    _known: tuple[str, RunRecord] | None = None
+    _table: tuple[object, Groups] | None = None
 
     def __post_init__(self) -> None:
-        self._metrics = Lines(self.folder / "metrics.jsonl")
-        self._groups = Lines(self.folder / "groups.jsonl")
-        self._alarms = Lines(self.folder / "alarms.jsonl")
+        self._lines = (
+            Lines(self.folder / "metrics.jsonl", self._take_step, self._steps.clear),
+            Lines(self.folder / "groups.jsonl", self._take_groups, self._blocks.clear),
+            Lines(self.folder / "alarms.jsonl", self._alarms.append, self._alarms.clear),
+        )
+
+    def _take_step(self, row: Row) -> None:
+        step = step_of(row)
+        if step is not None:
+            self._steps[step] = row
+
+    def _take_groups(self, row: Row) -> None:
+        step, block = step_of(row), from_line(row)
+        if step is not None and block is not None:
+            self._blocks[step] = block
 
     @property
     def name(self) -> str:
         return self.folder.resolve().name
 
-    def record(self) -> RunRecord:
-        """Config, passports, metrics and evaluations, as of now."""
-        return read_run(self.folder)
+    @property
+    def damaged(self) -> Mapping[str, int]:
+        """Lines that could not be read, by file."""
+        return {lines.path.name: lines.damaged for lines in self._lines if lines.damaged}
 
-    def groups(self) -> Groups:
-        """Every group of the run that is known so far."""
+    def refresh(self) -> str:
+        """Read what was added; returns a short word that changes whenever anything did."""
         with self.lock:
-            self._groups.refresh()
-            steps = {step_of(row): row for row in self._groups.rows}
-            blocks = [from_line(steps[step]) for step in sorted(filter(None, steps))]
-        return joined([block for block in blocks if block is not None])
+            for lines in self._lines:
+                lines.refresh()
+            parts = [lines.seen for lines in self._lines]
+            parts += [seen(self.folder / name) for name in WATCHED]
+            known = (parts, self.index.done, self.compared.word)
+            return hashlib.sha256(repr(known).encode()).hexdigest()[:24]
+
+    def record(self) -> RunRecord:
+        """Config, passports, metrics and evaluations, as of now. Raises `UsageError`: no run."""
+        with self.lock:
+            self.refresh()
+            settled = repr([seen(self.folder / name) for name in WATCHED])
+            if self._known is None or self._known[0] != settled:
+                self._known = (settled, read_frame(self.folder))
+            rows = [dict(self._steps[step]) for step in sorted(self._steps)]
+            return replace(self._known[1], metrics=rows)
+
+    def state(self) -> State:
+        return state_of(self.record())
+
+    def comparison(self) -> tuple[bool, RunRecord | None]:
+        """Whether base and trained are compared yet, and the run with its comparison, if any."""
+        files = [self.folder / "evaluation" / f"{name}.json" for name in ("base", "final")]
+        return self.compared.ask(self.record(), repr([seen(path) for path in files]))
 
     def alarms(self) -> list[Row]:
+        """What alarms.jsonl says, in its order."""
         with self.lock:
-            self._alarms.refresh()
-            return list(self._alarms.rows)
+            self.refresh()
+            return list(self._alarms)
 
-    def rollout_file(self, step: int) -> Path:
-        return self.folder / "rollouts" / f"step-{step:05d}.parquet"
-
-    def step_table(self, step: int) -> Table | None:
-        """All rollouts of a step as an arrow table; None where there are none, or no whole file."""
-        path = self.rollout_file(step)
-        now = seen(path)
+    def files(self) -> dict[int, Path]:
+        """The rollout files by step, in order."""
         with self.lock:
-            known = self._tables.get(step)
-            if known is not None and known[0] == now:
-                self._tables.move_to_end(step)
-                return known[1]
-        table = read_table(path)
-        with self.lock:
-            if table is not None:
-                self._tables[step] = (now, table)
-            while len(self._tables) > KEPT_STEPS:
-                self._tables.popitem(last=False)
-        return table
+            now = seen(self.folder / "rollouts")
+            if self._files[0] != now or now == NOWHERE:
+                self._files = (now, rollout_files(self.folder))
+            return self._files[1]
 
-    def step_rows(self, step: int) -> list[Row]:
+    def groups(self) -> Groups:
+        """Every group that is known so far. Those of older steps are counted in the background."""
+        with self.lock:
+            self.refresh()
+            newest = max(self._blocks, default=-1)
+            unknown = {
+                step: path
+                for step, path in self.files().items()
+                if step not in self._blocks and (step < newest or not self._blocks)
+            }
+            self.index.want(unknown)
+            known = (self._lines[1].seen, self.index.done)
+            if self._table is None or self._table[0] != known:
+                with self.index.lock:
+                    found = {s: b for s, b in self.index.blocks.items() if s in unknown}
+                blocks = found | self._blocks
+                self._table = (known, joined([blocks[step] for step in sorted(blocks)]))
+            return self._table[1]
+
+    def step_rows(self, step: int) -> list[dict[str, Any]]:
         """All rollouts of a step, a dict a rollout with the columns of docs/run-folder.md.
 
-        Empty where the step has none. Columns that an older run lacks are absent.
+        Empty where the step has none; raises `RunError` where its file is damaged.
         """
-        table = self.step_table(step)
-        return [] if table is None else table.to_pylist()
+        path = self.files().get(step)
+        return [] if path is None else read_rows(path)
 
-    def group(self, step: int, group: int) -> list[Row]:
-        """The rollouts of one group, in the order of `answer`; empty where there is no such group."""
-        table = self.step_table(step)
-        if table is None or "group" not in table.schema.names:
-            return []
-        import pyarrow.compute as compute
+    def group(self, step: int, group: int) -> list[dict[str, Any]]:
+        """The rollouts of one group in the order of `answer`; empty where there is no such group.
 
-        rows: list[Row] = table.filter(compute.equal(table["group"], group)).to_pylist()
-        return sorted(rows, key=lambda row: row.get("answer") or 0)
-
-
-def read_table(path: Path, columns: list[str] | None = None) -> Table | None:
-    """A parquet file, or None where it is missing, half-written or damaged."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        file = pq.ParquetFile(path)
-        names = file.schema_arrow.names
-        kept = [name for name in columns if name in names] if columns else None
-        return file.read(columns=kept, use_threads=False)
-    except (OSError, pa.ArrowException):
-        return None
+        Raises `RunError` where the step's file is damaged.
+        """
+        path = self.files().get(step)
+        return [] if path is None else read_rows(path, group=group)

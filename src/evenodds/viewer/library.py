@@ -6,7 +6,6 @@ import re
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from evenodds.viewer.data import Source
 

@@ -59,14 +59,14 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {
-        "safe_text": safe,
-        "one_line": one_line,
-        "number": short,
-        "duration": duration,
-        "counted": counted,
-        "percent": percent,
-    }
+    made.filters.update(
+        safe_text=safe,
+        one_line=one_line,
+        number=short,
+        duration=duration,
+        counted=counted,
+        percent=percent,
+    )
     return made
 
 

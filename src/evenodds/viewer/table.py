@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,10 @@ Values = NDArray[Any]
 UNKNOWN = -1  # a count that was not taken
 COUNTS = ("size", "judged", "right", "truncated", "duplicates", "disagree", "tokens", "round")
 KINDS = ("mixed", "right", "wrong", "unjudged")
+TYPES: dict[str, Any] = {
+    **dict.fromkeys(("step", "group", "level", *COUNTS), np.int32),
+    **{"reward": np.float32, "mixed": np.bool_, "key": object},
+}
 
 
 @dataclass(frozen=True)
@@ -38,55 +42,51 @@ class Groups:
         agree = np.where((right == judged) & (right > 0), KINDS.index("right"), agree)
         return np.where(judged <= 0, KINDS.index("unjudged"), agree)
 
+    def rate(self) -> Values:
+        """Share of right answers among the judged ones; NaN where none was judged."""
+        judged = np.where(self["judged"] > 0, self["judged"], np.nan)
+        return self["right"] / judged
+
     def place(self, step: int, group: int) -> int | None:
         """Where a group stands, None where it does not."""
         found = np.flatnonzero((self["step"] == step) & (self["group"] == group))
         return int(found[0]) if found.size else None
 
 
-def empty() -> Groups:
-    return joined([])
-
-
 def joined(blocks: Sequence[Groups]) -> Groups:
     """Blocks one after another."""
-    names = ("step", "group", "level", *COUNTS)
-    kinds: dict[str, Any] = {name: np.int32 for name in names}
-    kinds |= {"reward": np.float32, "mixed": np.bool_, "key": object}
-    nothing = {name: np.zeros(0, kind) for name, kind in kinds.items()}
     if not blocks:
-        return Groups(nothing)
-    return Groups({name: np.concatenate([b[name] for b in blocks]) for name in kinds})
+        return Groups({name: np.zeros(0, kind) for name, kind in TYPES.items()})
+    return Groups({name: np.concatenate([block[name] for block in blocks]) for name in TYPES})
 
 
 def from_line(row: Mapping[str, Any]) -> Groups | None:
     """A line of groups.jsonl; None where it is not what such a line is."""
-    step, keys = row.get("step"), row.get("key")
-    if not isinstance(step, int) or not isinstance(keys, list):
+    keys = row.get("key")
+    if not isinstance(keys, list):
         return None
-    size = len(keys)
+    names = [str(key) for key in cast(list[Any], keys)]
+    size = len(names)
+    given = {"step": [row.get("step")] * size, "group": range(size), "key": names}
     try:
-        columns = {name: _counts(row.get(name), size) for name in ("level", *COUNTS)}
-        columns["step"] = np.full(size, step, np.int32)
-        columns["group"] = np.arange(size, dtype=np.int32)
-        columns["reward"] = _column(row.get("reward"), size, np.nan, np.float32)
-        columns["mixed"] = _column(row.get("mixed"), size, False, np.bool_)
+        columns = {name: column(name, given.get(name, row.get(name)), size) for name in TYPES}
     except (ValueError, TypeError, OverflowError):
         return None
-    columns["key"] = np.array([str(key) for key in keys] or [""], object)[:size]
     return Groups(columns)
 
 
-def _counts(found: Any, size: int) -> Values:
-    return _column(found, size, UNKNOWN, np.int32)
+def column(name: str, found: Any, size: int) -> Values:
+    """A list of the right length as the column of that name; what is null or missing is unknown.
 
-
-def _column(found: Any, size: int, absent: Any, kind: Any) -> Values:
-    """A list of the right length as an array; what is null or missing is `absent`."""
+    Raises `ValueError`, `TypeError` or `OverflowError` where it is no such list.
+    """
+    kind = TYPES[name]
+    absent = {np.float32: np.nan, np.bool_: False}.get(kind, UNKNOWN)
+    made = np.full(size, absent, kind)
     if found is None:
-        return np.full(size, absent, kind)
+        return made
     values = [absent if value is None else value for value in found]
-    made = np.array(values, kind)
-    if made.shape != (size,):
+    if len(values) != size:
         raise ValueError(f"{len(values)} values for {size} groups")
+    made[:] = values
     return made

@@ -1,0 +1,96 @@
+"""Whether a run goes on, how far it is, and how long it will take."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from evenodds.records.holder import holder_of, is_alive
+from evenodds.report.record import RunRecord
+from evenodds.report.series import is_number
+
+RUNNING, FINISHED, STOPPED, ELSEWHERE = "running", "finished", "stopped", "held elsewhere"
+RECENT = 20  # steps that the speed is taken from
+
+
+@dataclass(frozen=True)
+class State:
+    """kind: running, finished, stopped, or held by a process of another machine.
+
+    steps: planned ones, where they are; elapsed: seconds of training up to the last step; left:
+    seconds until training ends, where that can be told; doing: what a running one is at.
+    """
+
+    kind: str
+    step: int
+    steps: int | None
+    elapsed: float | None
+    left: float | None
+    doing: str = ""
+
+    @property
+    def is_live(self) -> bool:
+        return self.kind in (RUNNING, ELSEWHERE)
+
+    @property
+    def share(self) -> float | None:
+        """How much of the training is done, in [0, 1], by steps or by time."""
+        if self.steps:
+            return min(1.0, self.step / self.steps)
+        if self.left is not None and self.elapsed:
+            return self.elapsed / (self.elapsed + self.left)
+        return None
+
+
+def state_of(run: RunRecord) -> State:
+    """What a run folder says of itself at this moment. Nothing is written and no lock is taken."""
+    last = run.metrics[-1] if run.metrics else {}
+    elapsed = last.get("time/elapsed")
+    elapsed = float(elapsed) if is_number(elapsed) else None
+    steps = run.setting("run", "steps")
+    steps = steps if isinstance(steps, int) and steps > 0 else None
+    kind = _held(run.folder) or (FINISHED if run.final is not None else STOPPED)
+    state = State(kind, int(last.get("step", 0)), steps, elapsed, None)
+    if not state.is_live:
+        return state
+    left = _left(run, state)
+    return State(kind, state.step, steps, elapsed, left, _doing(run, state))
+
+
+def _held(folder: Path) -> str:
+    """By the name in its lock file; a process that died without clearing it is no holder."""
+    pid, host = holder_of(folder)
+    if pid <= 0:
+        return ""
+    if host != socket.gethostname():
+        return ELSEWHERE
+    return RUNNING if is_alive(pid) else ""
+
+
+def _doing(run: RunRecord, state: State) -> str:
+    if not run.metrics:
+        return "measuring the base" if run.base is None else "taking the first step"
+    ended = state.steps is not None and state.step >= state.steps
+    return "measuring what was learned" if ended else "training"
+
+
+def _left(run: RunRecord, state: State) -> float | None:
+    """Seconds until the planned steps or the time are used up, whichever comes first."""
+    ends: list[float] = []
+    pace = _pace(run.metrics[-RECENT:])
+    if state.steps and pace is not None:
+        ends.append((state.steps - state.step) * pace)
+    most = run.setting("run", "max_time")
+    if is_number(most) and state.elapsed is not None:
+        ends.append(float(most) - state.elapsed)
+    return max(0.0, min(ends)) if ends else None
+
+
+def _pace(rows: Sequence[Mapping[str, Any]]) -> float | None:
+    """Seconds a step, by the newest of them."""
+    times = [float(row["time/step"]) for row in rows if is_number(row.get("time/step"))]
+    return median(times) if times else None
