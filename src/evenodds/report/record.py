@@ -16,6 +16,7 @@ from evenodds.report.comparison import Comparison, compare
 from evenodds.report.series import is_number
 
 PASSPORTS = ("data", "checker", "objective", "environment")
+ALARMS, GROUPS = "alarms.jsonl", "groups.jsonl"
 PROBLEM_NUMBERS = ("tries", "right", "greedy_right", "truncated", "mean_length")
 
 
@@ -36,6 +37,17 @@ class RunRecord:
         if self.base is None or self.final is None:
             return None
         return compare(self.base, self.final)
+
+    @cached_property
+    def alarms(self) -> list[dict[str, Any]]:
+        """The alarms that began, in order; a run without the file had none that is known."""
+        found = {(row["step"], row.get("name")): row for row in json_lines(self.folder / ALARMS)}
+        return sorted(found.values(), key=lambda row: int(row["step"]))
+
+    @cached_property
+    def groups(self) -> list[dict[str, Any]]:
+        """What each group of each step was; empty where the run did not write it down."""
+        return _lines(self.folder / GROUPS)
 
     @property
     def name(self) -> str:
@@ -151,16 +163,23 @@ def _are_numbers(values: Mapping[str, Any], names: Sequence[str]) -> bool:
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
-    """Steps in order; of a step that was repeated after a resume, the last; torn lines left out."""
+    """Steps in order; of a step that was repeated after a resume, the last."""
+    rows = {int(row["step"]): row for row in json_lines(path)}
+    return [rows[step] for step in sorted(rows)]
+
+
+def json_lines(path: Path) -> list[dict[str, Any]]:
+    """The lines that have a step, in the order of the file; torn ones are left out."""
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return []
-    rows: dict[int, dict[str, Any]] = {}
+    found: list[dict[str, Any]] = []
     for line in text.splitlines():
         try:
             row = json.loads(line)
-            rows[int(row["step"])] = row
+            int(row["step"])
         except (ValueError, TypeError, KeyError, OverflowError):
             continue
-    return [rows[step] for step in sorted(rows)]
+        found.append(row)
+    return found
