@@ -11,25 +11,27 @@ from evenodds.alarms.history import History, Numbers, Values, answers, median, t
 from evenodds.alarms.rule import Rule, Sign
 
 AHEAD = 20  # steps that a fall is followed into the future
-SURE = -4.0  # a slope this many standard errors below 0 is a fall
+SURE = -6.0  # a slope this many standard errors below 0 is a fall
 
 
 def entropy_collapse(history: History, threshold: float) -> Sign | None:
     """Entropy far below its start and on its way to nothing, per token and per answer.
 
     Answers that grow longer have less entropy a token for the same variety, so what counts is the
-    larger of the two shares that are left.
+    larger of the two shares that are left. A policy that is right more often needs less of it, so
+    the share is held against that of the wrong answers which are left.
     """
     per_token, per_answer = _left(history, "entropy"), _left(history, "entropy/answer")
     if per_token is None or per_answer is None:
         return None
-    (share, ahead), words = max((per_token, "a token"), (per_answer, "an answer"))
-    if share >= threshold or ahead >= threshold / 3:
+    (share, ahead), unit = max((per_token, "token"), (per_answer, "answer"))
+    wrong = _wrong_left(history)
+    if share >= threshold * wrong or ahead >= threshold * wrong / 3:
         return None
     return Sign(
-        share,
-        f"entropy per {words.split()[1]} is {share:.0%} of what it was at the start and still "
-        f"falls: at this pace {ahead:.0%} in {AHEAD} steps",
+        share / wrong,
+        f"entropy per {unit} is {share:.0%} of what it was at the start and still falls: at this "
+        f"pace {ahead:.0%} in {AHEAD} steps",
     )
 
 
@@ -43,12 +45,21 @@ def _left(history: History, name: str) -> tuple[float, float] | None:
     if not sure:
         return None
     steepest = min(sure, key=lambda fall: fall.slope)
+    slope = steepest.slope * (1 + 2 / steepest.sureness)  # the slower end of what it may be
     now = steepest.at_end - median(first)
-    return math.exp(min(now, 0.0)), math.exp(min(now + AHEAD * steepest.slope, 0.0))
+    return math.exp(min(now, 0.0)), math.exp(min(now + AHEAD * slope, 0.0))
 
 
 def _logs(rows: Sequence[Numbers], name: str) -> Values:
     return np.log([max(row[name], 1e-9) for row in rows if name in row])
+
+
+def _wrong_left(history: History) -> float:
+    """The share of wrong answers against the start, at most 1; 1 where it is not known."""
+    start, now = history.began("solve_rate/all"), history.values("solve_rate/all", 5)
+    if start is None or not now.size or start >= 1:
+        return 1.0
+    return min(1.0, max((1 - median(now)) / (1 - start), 0.02))
 
 
 def heavy_ratio_tail(history: History, threshold: float) -> Sign | None:

@@ -57,7 +57,7 @@ def informative_loss(history: History, threshold: float) -> Sign | None:
     if wanted <= 0.05:
         return None
     noise = math.sqrt(wanted * (1 - min(wanted, 1.0)) / max(groups, 1)) + 0.02
-    if seen >= threshold * wanted or wanted - seen < 3 * noise:
+    if groups < 30 or seen >= threshold * wanted or wanted - seen < 4 * noise:
         return None
     return Sign(
         seen / wanted,
@@ -162,11 +162,11 @@ def reward_without_gain(history: History, threshold: float) -> Sign | None:
         return None
     high = history.evaluated[-1].get("heldout/pass@1_gain_high")
     first = [v for row in history.first if (v := row.get("reward")) is not None]
-    last = history.values("reward", 10)
+    last = history.values("reward", 5)
     if high is None or len(first) < 5 or last.size < 5 or _got_easier(history):
         return None
     rise = float(last.mean()) - float(np.mean(first))
-    noise = math.sqrt(float(last.var(ddof=1)) / last.size + np.var(first, ddof=1) / len(first))
+    noise = float(np.std(first, ddof=1)) * math.sqrt(1 / last.size + 1 / len(first))
     if rise < max(0.1, 4 * noise) or high >= threshold * rise:
         return None
     gain = history.evaluated[-1].get("heldout/pass@1_gain", 0.0)
