@@ -53,12 +53,14 @@ class Pushes:
     assumed: answers whose learner log-probabilities were not recorded, because the run itself
     left them out; the sampler's stand for them, as if the ratio were 1.
     without: a part of the objective that the record cannot tell; empty where it tells all.
+    axes: the objective in words.
     """
 
     by_place: Mapping[Place, Push]
     extent: Extent
     assumed: frozenset[Place]
     without: str = ""
+    axes: str = ""
 
 
 def own_objective(
@@ -106,6 +108,7 @@ def pushes(
     """
     from evenodds.batch import collate
     from evenodds.objectives import shaped
+    from evenodds.objectives.describe import axes_of
 
     usable, without = _measurable(groups, objective)
     plain = [_unshaped(group.group, own) for group in groups]
@@ -116,12 +119,10 @@ def pushes(
     assumed = {places[c.index] for c, recorded in rows if recorded.learned is None}
     found = _differentiated(batch, rows, usable, turn)
     by_place = {places[row[0].index]: push for row, push in zip(rows, found, strict=True)}
-    return Pushes(by_place, batch.extent, frozenset(assumed), without)
+    return Pushes(by_place, batch.extent, frozenset(assumed), without, axes_of(objective))
 
 
-def _measurable(
-    groups: Sequence[RecordedGroup], objective: Objective
-) -> tuple[Objective, str]:
+def _measurable(groups: Sequence[RecordedGroup], objective: Objective) -> tuple[Objective, str]:
     """The objective without what the record cannot tell, and in words what that is.
 
     The gradient of an entropy reaches every token of the vocabulary, of which a record has one.

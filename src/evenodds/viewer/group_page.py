@@ -1,15 +1,233 @@
-"""One group on one screen."""
+"""One group on one screen: reads what its page needs and renders it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
 
+from evenodds.errors import EvenoddsError, RunError, UsageError
+from evenodds.places import BUNDLED
+from evenodds.records.values import RecordedGroup, read_groups
+from evenodds.report.text import one_line
+from evenodds.viewer.choice import OWN, Choice, choice_of
+from evenodds.viewer.data import Source
+from evenodds.viewer.filters import chosen, filters_of
+from evenodds.viewer.follow import Seen, seen
+from evenodds.viewer.gradient import Pass, Pushes, own_objective, pushes, recipe_objective
+from evenodds.viewer.group_view import GroupView, group_view
 from evenodds.viewer.pages import Place, render
+from evenodds.viewer.pieces import Vocabulary, find_tokenizer, read_vocabulary
+from evenodds.viewer.scales import MEASURES
+
+if TYPE_CHECKING:
+    from evenodds.objectives import Objective
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """The groups before and after one in the list that it was opened from. at: from 1, of count;
+    0 where the list does not have it."""
+
+    at: int = 0
+    count: int = 0
+    before: tuple[int, int] | None = None
+    after: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """What the chosen objective does with a step, or in one line why that is not known."""
+
+    pushes: Pushes | None
+    turn: Pass
+    problem: str = ""
 
 
 def group_page(place: Place, step: int, group: int, query: Mapping[str, str]) -> str | None:
     """The page of a group; None where there is no such group. query: the rest of the address."""
-    rows = place.source.group(step, group)
-    if not rows:
+    path = place.source.files().get(step)
+    if path is None:
         return None
-    return render(place, "group.html.j2", "groups", step=step, group=group, rows=rows, query=query)
+    groups = step_groups(path, seen(path))
+    found = next((known for known in groups if known.number == group), None)
+    choice = choice_of(query)
+    if found is None or (choice.answer or 0) >= len(found.answers):
+        return None
+    gradient = gradient_of(place.source, path, groups, choice)
+    view = group_view(
+        found,
+        vocabulary_of(place.source),
+        gradient.pushes,
+        gradient.turn,
+        is_own=choice.is_own,
+        only=choice.answer,
+    )
+    return render(place, "group.html.j2", "groups", **_values(place, view, choice, gradient, query))
+
+
+def _values(
+    place: Place, view: GroupView, choice: Choice, gradient: Gradient, query: Mapping[str, str]
+) -> dict[str, Any]:
+    filters = filters_of(query)
+    nearby = neighbours(place.source, view.step, view.number, query)
+    levels = place.source.record().levels
+    known = 0 <= view.level < len(levels)
+    return {
+        "group": view,
+        "choice": choice,
+        "by": choice.by or _default(view),
+        "measures": MEASURES,
+        "recipes": _recipes(),
+        "gradient": gradient,
+        "nearby": nearby,
+        "level": levels[view.level] if known else f"level {view.level}",
+        "difficulty": _difficulty(place.source, view.step),
+        "links": Links(place, view, choice, query),
+        "list_query": filters.query(),
+        "kept": parse_qsl(filters.query(**{"answer": choice.answer} if choice.answer else {})),
+        "said": _said(gradient, view.number),
+        "replay": f"evenodds replay {_shown(place.source.folder)} {view.step}/{view.number}",
+    }
+
+
+def _said(gradient: Gradient, group: int) -> str:
+    """What the weights and clips are of, and over which denominators."""
+    found = gradient.pushes
+    if found is None:
+        return ""
+    extent = found.extent
+    parts = [
+        f"Weight and clip: d J / d log π at the {gradient.turn} pass, under {found.axes}.",
+        f"Denominators of the whole step: {extent.rollouts:,} answers, {extent.tokens:,} tokens, "
+        f"budget {extent.max_tokens:,}.",
+    ]
+    if any(place[0] == group for place in found.assumed):
+        parts.append("Answers that the run left out have no learner's record: ratio 1 is assumed.")
+    if found.without:
+        parts.append(f"Left out: {found.without}.")
+    return " ".join(parts)
+
+
+@dataclass(frozen=True)
+class Links:
+    """The addresses on a group page, which keep all that was chosen and the list it came from."""
+
+    place: Place
+    view: GroupView
+    choice: Choice
+    query: Mapping[str, str]
+
+    def to(self, step: int, group: int, **changes: Any) -> str:
+        page = self.place.to(f"group/{step}/{group}")
+        asked = filters_of(self.query).query(**self.choice.query(**changes))
+        return f"{page}?{asked}" if asked and self.place.live else page
+
+    def here(self, **changes: Any) -> str:
+        return self.to(self.view.step, self.view.number, **changes)
+
+
+def _default(view: GroupView) -> str:
+    """The gradient weight where there is one to see, else the log-probability."""
+    legend = next(item for item in view.legends if item.measure.name == "weight")
+    return "weight" if legend.is_measured and view.informative else "logprob"
+
+
+def _recipes() -> Sequence[str]:
+    from evenodds.objectives import RECIPES
+
+    return [OWN, *RECIPES]
+
+
+def _difficulty(source: Source, step: int) -> float | None:
+    rows = source.record().metrics
+    return next((row.get("difficulty") for row in rows if row.get("step") == step), None)
+
+
+def _shown(folder: Path) -> str:
+    return one_line(str(folder))
+
+
+def neighbours(source: Source, step: int, group: int, query: Mapping[str, str]) -> Neighbours:
+    """The places beside a group in the list that these filters make."""
+    groups = source.groups()
+    places = chosen(groups, filters_of(query)).tolist()
+    here = groups.place(step, group)
+    if here is None or here not in places:
+        return Neighbours(0, len(places))
+
+    def known(at: int) -> tuple[int, int] | None:
+        if not 0 <= at < len(places):
+            return None
+        return int(groups["step"][places[at]]), int(groups["group"][places[at]])
+
+    at = places.index(here)
+    return Neighbours(at + 1, len(places), known(at - 1), known(at + 1))
+
+
+@lru_cache(maxsize=3)
+def step_groups(path: Path, known: Seen) -> Sequence[RecordedGroup]:
+    """The groups of a step. known: what tells that the file has changed."""
+    return read_groups(path)
+
+
+def gradient_of(
+    source: Source, path: Path, groups: Sequence[RecordedGroup], choice: Choice
+) -> Gradient:
+    """What the chosen objective does with the groups of a step."""
+    has_last = any(answer.last is not None for group in groups for answer in group.answers)
+    turn: Pass = "last" if has_last and choice.turn != "first" else "first"
+    section = source.record().config.get("objective")
+    settings = json.dumps(section if isinstance(section, Mapping) else {}, default=str)
+    try:
+        return Gradient(step_pushes(path, seen(path), settings, replace(choice, by=""), turn), turn)
+    except EvenoddsError as error:
+        return Gradient(None, turn, one_line(str(error), 400))
+
+
+@lru_cache(maxsize=4)
+def step_pushes(path: Path, known: Seen, settings: str, choice: Choice, turn: Pass) -> Pushes:
+    """What an objective does with all groups of a step. settings: the run's [objective], as JSON.
+
+    Raises `EvenoddsError` where the objective cannot be had, or does not fit what was recorded.
+    """
+    groups = step_groups(path, known)
+    own, problem = _own(json.loads(settings), None, None)
+    if choice.recipe == OWN:
+        objective, problem = _own(json.loads(settings), choice.low, choice.high)
+        if objective is None:
+            raise UsageError(problem)
+    else:
+        objective = recipe_objective(choice.recipe, choice.low, choice.high)
+    try:
+        return pushes(groups, own, objective, turn)
+    except (ValueError, RuntimeError) as error:
+        raise RunError(
+            f"this objective cannot be applied to what was recorded: {one_line(str(error), 160)}. "
+            "Choose another recipe."
+        ) from error
+
+
+def _own(
+    settings: Mapping[str, Any], low: float | None, high: float | None
+) -> tuple[Objective | None, str]:
+    try:
+        return own_objective(settings, low, high), ""
+    except UsageError as error:
+        return None, str(error)
+
+
+def vocabulary_of(source: Source) -> Vocabulary | None:
+    """The run's tokenizer, read once; None where there is none, and ids are shown."""
+    name = source.record().setting("policy", "name")
+    path = find_tokenizer(source.folder, name if isinstance(name, str) else BUNDLED)
+    return None if path is None else _vocabulary(path, seen(path))
+
+
+@lru_cache(maxsize=2)
+def _vocabulary(path: Path, known: Seen) -> Vocabulary | None:
+    return read_vocabulary(path)

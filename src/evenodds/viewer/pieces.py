@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from evenodds.places import BUNDLED, bundled_folder
+
 LARGEST = 200 << 20  # bytes of a tokenizer.json that is still read
 REPLACED = {"▁": " "}  # what SentencePiece writes for a space
 
@@ -138,10 +140,31 @@ def read_vocabulary(path: Path) -> Vocabulary | None:
     return Vocabulary(made, "ByteLevel" in decoder, "ByteFallback" in decoder, added)
 
 
-def find_tokenizer(folder: Path, policy: str, bundled: str, bundled_folder: Path) -> Path | None:
-    """The tokenizer.json that a run's tokens were made with: its own copy, or its policy's."""
+def find_tokenizer(folder: Path, policy: str) -> Path | None:
+    """The tokenizer.json that a run's tokens were made with: its own copy, or its policy's.
+
+    policy: `policy.name` of its config; a name of the hub is looked up in the local cache alone.
+    """
     name = "tokenizer.json"
     saved = sorted((folder / "checkpoints").glob("step-*/policy"), reverse=True)
-    own = bundled_folder if policy == bundled else Path(policy)
-    places = [folder / "model", *saved, own]
-    return next((place / name for place in places if (place / name).is_file()), None)
+    own = bundled_folder() if policy == BUNDLED else Path(policy)
+    places = [place / name for place in (folder / "model", *saved, own)]
+    found = next((place for place in places if _is_file(place)), None)
+    return found or _cached(policy, name)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name that is too long, or no name of a file at all
+        return False
+
+
+def _cached(policy: str, name: str) -> Path | None:
+    from huggingface_hub import try_to_load_from_cache
+
+    try:
+        found = try_to_load_from_cache(policy, name)
+    except Exception:  # what is no name of the hub
+        return None
+    return Path(found) if isinstance(found, str) else None
