@@ -5,14 +5,13 @@ from __future__ import annotations
 from evenodds.records.columns import ARRAYS, COLUMNS
 from evenodds.records.groups import Line, group_line, read_group_lines, rebuilt, rebuilt_line
 from evenodds.records.reader import StepTable, read_rows, read_table, rollout_files
-from evenodds.records.table import Audit, as_parquet, rollout_table
+from evenodds.records.table import as_parquet, rollout_table
 from evenodds.records.values import Answer, RecordedGroup, read_groups
 
 __all__ = [
     "ARRAYS",
     "COLUMNS",
     "Answer",
-    "Audit",
     "Line",
     "RecordedGroup",
     "StepTable",

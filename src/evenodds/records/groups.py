@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenodds.domain import Status, Stop, Verdict, differ
+from evenodds.judge.audit import Audit, disagrees
 from evenodds.records.reader import read_table, rollout_files, told
-from evenodds.records.table import Audit, rounds_of
+from evenodds.records.table import rounds_of
 from evenodds.similarity import near_duplicates
 
 if TYPE_CHECKING:
@@ -69,16 +70,10 @@ def _counts(
         "reward": float(scores.mean()) if scores.size else None,
         "truncated": sum(stop is Stop.BUDGET for stop in stops),
         "duplicates": near_duplicates(texts),
-        "disagree": None if audit is None else sum(map(disagree, verdicts, audit)),
+        "disagree": None if audit is None else sum(map(disagrees, verdicts, audit)),
         "mixed": differ(scores),
         "tokens": tokens,
     }
-
-
-def disagree(verdict: Verdict, audit: Verdict) -> bool:
-    """Whether one of two judgements calls right what the other does not. Both must have judged."""
-    both = verdict.is_judged and audit.is_judged
-    return both and (verdict.status is Status.RIGHT) != (audit.status is Status.RIGHT)
 
 
 def read_group_lines(run: Path) -> list[Line] | None:

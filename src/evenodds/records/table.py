@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from evenodds import __version__
 from evenodds.domain import Group, Rollout, Verdict
+from evenodds.judge.audit import Audit
 from evenodds.records.columns import COLUMNS, Kind, arrow
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 Values = NDArray[Any]
 Row = dict[str, Any]
 Table = Any  # of pyarrow, which has no types
-Audit = Sequence[Sequence[Verdict]]
-"""[groups][G] what a second, independent verifier says of the same answers."""
 
 
 @dataclass(frozen=True)

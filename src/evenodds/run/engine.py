@@ -7,16 +7,22 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evenodds.machine import cpu_name
+
 if TYPE_CHECKING:
     from evenodds.policies import Policy
     from evenodds.run.memory import MemoryPlan
 
+CHOSEN = ("rows", "kv_tokens", "micro_batch_tokens", "gradient_checkpointing")
+"""What the memory plan chose, which need not be the same in another sitting."""
 
-def engine_facts(policy: Policy, memory: MemoryPlan) -> dict[str, object]:
+
+def engine_facts(policy: Policy, memory: MemoryPlan | None) -> dict[str, object]:
     """What computes, and in which parts. Equal facts and records give equal bits on a CPU.
 
     rows, kv_tokens: answers that are decoded together at most, and tokens whose keys and values
-    are held at once. micro_batch_tokens, gradient_checkpointing: of the learner.
+    are held at once. micro_batch_tokens, gradient_checkpointing: of the learner. All are None for
+    an engine that is not ours.
     """
     import torch
 
@@ -33,10 +39,8 @@ def engine_facts(policy: Policy, memory: MemoryPlan) -> dict[str, object]:
         else torch.backends.cpu.get_cpu_capability(),
         "dtype": str(policy.model.dtype).removeprefix("torch."),
         "threads": torch.get_num_threads(),
-        "rows": memory.rows,
-        "kv_tokens": memory.kv_tokens,
-        "micro_batch_tokens": memory.micro_batch_tokens,
-        "gradient_checkpointing": memory.gradient_checkpointing,
+        "cpu": cpu_name(),
+        **{name: getattr(memory, name, None) for name in CHOSEN},
     }
 
 

@@ -129,7 +129,7 @@ def train(
             pass
     plan = plan_of(config, task)
     with open_judge(plan.task.verifier, judge_options(config)) as judge:
-        return _train(plan, judge, folder, clock, view, argv, engine or _engine)
+        return _train(plan, judge, folder, clock, view, argv, engine or native_engine)
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class Engine:
     memory: MemoryPlan | None = None
 
 
-def _engine(plan: Plan, objective: Objective) -> Engine:
+def native_engine(plan: Plan, objective: Objective) -> Engine:
     """The model that the configuration names, with our own sampler."""
     from evenodds.policies.load import load_policy
     from evenodds.run.memory import plan_for
