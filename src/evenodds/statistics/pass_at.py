@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenodds.errors import UsageError
-from evenodds.statistics.checks import counts_of, require_count, require_share
+from evenodds.statistics.checks import Values, counts_of, require_count, require_share
 from evenodds.statistics.estimate import Estimate
-from evenodds.statistics.means import bounded_mean
+from evenodds.statistics.rates import mean_of_shares
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:
@@ -46,18 +46,28 @@ def pass_at_k_curve(
     """Unbiased pass@k averaged over problems for each k, with intervals over problems.
 
     n, c: [problems] answers and right answers of each problem. A problem with fewer than k
-    answers has no unbiased pass@k and is left out at that k. All k share the same resamples.
+    answers has no unbiased pass@k and is left out at that k.
 
     Raises UsageError if no problem has k answers.
     """
     right, tries = counts_of(c, n)
-    pairs = [(int(a), int(b)) for a, b in zip(tries, right, strict=True)]
-    return [_pass_at_k_estimate(pairs, k, confidence) for k in ks]
+    return [_estimate(tries, right, k, confidence) for k in ks]
 
 
-def _pass_at_k_estimate(pairs: list[tuple[int, int]], k: int, confidence: float) -> Estimate:
-    values = np.array([pass_at_k(n, c, k) for n, c in pairs if n >= k], dtype=np.float64)
-    if not values.size:
-        most = max((n for n, _ in pairs), default=0)
+def _estimate(tries: Values, right: Values, k: int, confidence: float) -> Estimate:
+    require_count("k", k, 1)
+    kept = tries >= k
+    if not kept.any():
+        most = int(max([0, *tries]))
         raise UsageError(f"pass@{k} needs {k} answers to a problem. Got at most {most}. Lower k.")
-    return bounded_mean(values, 0.0, 1.0, confidence)
+    # never worth more than the answers themselves
+    samples = int(kept.sum()) ** 2 / float((1 / tries[kept]).sum())
+    return mean_of_shares(pass_at_k_values(tries[kept], right[kept], k), confidence, samples)
+
+
+def pass_at_k_values(n: Values, c: Values, k: int) -> Values:
+    """`pass_at_k` elementwise: arrays of one shape, every n at least k."""
+    failed = np.ones(np.broadcast_shapes(n.shape, c.shape))
+    for drawn in range(k):
+        failed *= np.maximum(0.0, n - c - drawn) / (n - drawn)
+    return 1.0 - failed

@@ -1,4 +1,4 @@
-"""Rates and their score intervals."""
+"""Rates and means of shares, with Wilson's interval at the number of samples they are worth."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenodds.errors import UsageError
-from evenodds.statistics.checks import Values, counts_of, normal_quantile
+from evenodds.statistics.checks import Values, counts_of, normal_quantile, require_shares
 from evenodds.statistics.estimate import Estimate
+
+DOUBT = 2.0  # problems as different as can be that are added to the spread of a single mean
 
 
 def wilson_interval(
@@ -26,11 +28,18 @@ def wilson_interval(
         )
     if trials == 0:
         return 0.0, 1.0
-    z2 = normal_quantile(confidence) ** 2
-    rate = successes / trials
-    center = (successes + z2 / 2) / (trials + z2)
-    half = math.sqrt(z2 * (trials * rate * (1 - rate) + z2 / 4)) / (trials + z2)
-    return min(rate, max(0.0, center - half)), max(rate, min(1.0, center + half))
+    rate = np.array(successes / trials)
+    low, high = score_ends(rate, np.array(float(trials)), np.array(normal_quantile(confidence)))
+    return float(low), float(high)
+
+
+def score_ends(rate: Values, trials: Values, z: Values) -> tuple[Values, Values]:
+    """Wilson's interval, elementwise: rates in [0, 1], trials > 0, z standard errors."""
+    z2 = z**2
+    center = (rate * trials + z2 / 2) / (trials + z2)
+    half = z * np.sqrt(np.maximum(0, trials * rate * (1 - rate)) + z2 / 4) / (trials + z2)
+    low, high = np.maximum(0.0, center - half), np.minimum(1.0, center + half)
+    return np.minimum(rate, low), np.maximum(rate, high)
 
 
 def clustered_rate(right: ArrayLike, tries: ArrayLike, confidence: float = 0.95) -> Estimate:
@@ -38,29 +47,51 @@ def clustered_rate(right: ArrayLike, tries: ArrayLike, confidence: float = 0.95)
 
     right, tries: [problems] whole numbers, right answers and judged answers of each problem.
     Problems without a judged answer are left out; without any problem the mean is NaN.
-
-    A Wilson interval at the effective number of samples, mean (1-mean) / variance of the mean,
-    where that variance comes from the spread between problems (the design effect, Kish 1965). It
-    is held between the number of problems (answers to a problem all alike) and the number of
-    samples (problems all alike). At a rate of exactly 0 or 1 the spread tells nothing, and the
-    number of problems is used.
+    The interval is that of `mean_of_shares`, and is never worth more than the answers themselves.
     """
     right_, tries_ = counts_of(right, tries)
-    rates = right_ / tries_
-    if not rates.size:
+    if not right_.size:
         return Estimate(math.nan, 0.0, 1.0)
-    mean = float(rates.mean())
-    effective = _effective_samples(rates, tries_)
-    low, high = wilson_interval(min(mean * effective, effective), effective, confidence)
-    return Estimate(mean, min(low, mean), max(high, mean))
-
-
-def _effective_samples(rates: Values, tries: Values) -> float:
-    problems, mean = rates.size, float(rates.mean())
     # the mean weighs problems alike, so unequal tries are worth fewer samples than their sum
-    samples = problems**2 / float((1 / tries).sum())
-    binomial = mean * (1 - mean)
-    if problems == 1 or binomial < 1e-12:
-        return float(problems)
-    variance = float(rates.var(ddof=1)) / problems
-    return float(np.clip(binomial / max(variance, binomial / samples), problems, samples))
+    samples = right_.size**2 / float((1 / tries_).sum())
+    return mean_of_shares(right_ / tries_, confidence, samples)
+
+
+def mean_of_shares(
+    values: ArrayLike, confidence: float = 0.95, samples: float = math.inf
+) -> Estimate:
+    """The mean of shares in [0, 1], one a problem, with an interval over problems.
+
+    values: [problems]. samples: the answers behind them, where they bound what is known.
+
+    Wilson's interval at the effective number of problems, mean (1 - mean) / variance of the mean:
+    the design effect of Kish (1965), from the spread between problems. As in few problems rare
+    ones are not seen, `DOUBT` problems at the ends of the range are added to that spread. The
+    effective number is at least that of the problems (shares that are all 0 or 1), which also
+    holds where all values are at one end and the spread tells nothing.
+    """
+    shares = np.asarray(values, dtype=np.float64)
+    if not shares.size:
+        return Estimate(math.nan, 0.0, 1.0)
+    require_shares("the values of problems", shares)
+    mean, low, high = mean_ends(shares, confidence, samples=samples)
+    return Estimate(float(mean), float(low), float(high))
+
+
+def mean_ends(
+    values: Values,
+    confidence: float = 0.95,
+    doubt: float = DOUBT,
+    samples: float | Values = math.inf,
+) -> tuple[Values, Values, Values]:
+    """Mean, low and high of `mean_of_shares`; values: [..., problems] shares, at least one."""
+    problems = values.shape[-1]
+    mean = np.clip(values.mean(-1), 0.0, 1.0)
+    possible = mean * (1 - mean)
+    spread = np.square(values - mean[..., None]).sum(-1) + doubt * possible
+    known = possible > 1e-12
+    worth = possible * problems * (problems - 1 + doubt) / np.where(known, spread, 1.0)
+    most = np.maximum(problems, samples)
+    effective = np.clip(np.where(known, worth, problems), problems, most)
+    low, high = score_ends(mean, effective, np.array(normal_quantile(confidence)))
+    return mean, low, high

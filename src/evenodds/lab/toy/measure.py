@@ -15,7 +15,7 @@ from evenodds.judge import InlineJudge, Judge
 from evenodds.lab.toy.grammar import TOKENS
 from evenodds.lab.toy.gru import GruPolicy, GruSampler
 from evenodds.lab.toy.problems import WEIGHTS, Sums
-from evenodds.statistics import Estimate, bootstrap_interval, pass_at_k
+from evenodds.statistics import Estimate, mean_of_shares, pass_at_k
 
 ROWS = 1024  # answers of one forward pass
 K = 4
@@ -77,7 +77,7 @@ class Quality:
         if metric == "accuracy":
             return overall.side.sampled
         if metric == "mean reward":
-            return Estimate(float(np.mean(self.rewards)), *bootstrap_interval(self.rewards))
+            return mean_of_shares(self.rewards)
         return overall.pass_at[K] if metric == f"pass@{K}" else None
 
     def __getitem__(self, metric: str) -> float:
