@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl
 
 from evenodds.errors import EvenoddsError, RunError, UsageError
 from evenodds.places import BUNDLED
@@ -89,7 +88,7 @@ def _values(
         "difficulty": _difficulty(place.source, view.step),
         "links": Links(place, view, choice, query),
         "list_query": filters.query(),
-        "kept": parse_qsl(filters.query(**{"answer": choice.answer} if choice.answer else {})),
+        "kept": [*filters.pairs().items(), *Choice(answer=choice.answer).query().items()],
         "said": _said(gradient, view.number),
         "replay": f"evenodds replay {_shown(place.source.folder)} {view.step}/{view.number}",
     }
@@ -123,9 +122,8 @@ class Links:
     query: Mapping[str, str]
 
     def to(self, step: int, group: int, **changes: Any) -> str:
-        page = self.place.to(f"group/{step}/{group}")
-        asked = filters_of(self.query).query(**self.choice.query(**changes))
-        return f"{page}?{asked}" if asked and self.place.live else page
+        asked = {**filters_of(self.query).pairs(), **self.choice.query(**changes)}
+        return self.place.to(f"group/{step}/{group}", asked)
 
     def here(self, **changes: Any) -> str:
         return self.to(self.view.step, self.view.number, **changes)

@@ -22,7 +22,11 @@ NAV = (
     ("why", "Why flat?"),
     ("settings", "Settings"),
 )
-KINDS = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
+KINDS = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
 
 
 @dataclass(frozen=True)
@@ -59,14 +63,15 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(
-        safe_text=safe,
-        one_line=one_line,
-        number=short,
-        duration=duration,
-        counted=counted,
-        percent=percent,
-    )
+    ours: dict[str, Any] = {
+        "safe_text": safe,
+        "one_line": one_line,
+        "number": short,
+        "duration": duration,
+        "counted": counted,
+        "percent": percent,
+    }
+    made.filters.update(ours)
     return made
 
 
