@@ -14,6 +14,8 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from evenodds.errors import UsageError
+
 
 class Message(TypedDict):
     """One turn of a conversation, as chat templates read it."""
@@ -205,6 +207,32 @@ class Extent:
 def differ(rewards: NDArray[np.float64]) -> bool:
     """Whether rewards [G] differ by more than noise; a single one, or none, has no other."""
     return rewards.size > 1 and float(np.ptp(rewards)) >= SAME_REWARD
+
+
+EVALUATION_SEEDS = 2**18
+"""Seeds of sampling below this are those of evaluations; no training step samples from one."""
+SEEDS_OF_A_PART = 2**16
+
+
+def evaluation_seed(seed: int, part: int = 0) -> int:
+    """The seed that one part of an evaluation samples from: its task, its control task, canaries.
+
+    seed: of the evaluation. Raises `UsageError` for one that would leave its part.
+    """
+    if not 0 <= seed < SEEDS_OF_A_PART:
+        raise UsageError(
+            f"an evaluation has seeds of its own. Got {seed}. Give 0 to {SEEDS_OF_A_PART - 1}."
+        )
+    return seed + part * SEEDS_OF_A_PART
+
+
+def training_seed(drawn: int) -> int:
+    """What was drawn for a training step, in [0, 2^32), moved out of the seeds of evaluations.
+
+    So no rollout of an evaluation has the seed of one that was trained on: the three numbers of
+    `rollout_seed` differ in the first.
+    """
+    return drawn if drawn >= EVALUATION_SEEDS else drawn + EVALUATION_SEEDS
 
 
 def rollout_seed(seed: int, prompt: int, answer: int) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 
 from evenodds.batch import advantages, collate
 from evenodds.curricula import Curriculum
-from evenodds.domain import Group, Limits
+from evenodds.domain import Group, Limits, training_seed
 from evenodds.errors import UsageError
 from evenodds.judge import Judge, begin
 from evenodds.learner import Learner, Update
@@ -65,9 +65,9 @@ class State:
         return np.random.default_rng([self.seed, self.step, 2 * turn])
 
     def sampling_seed(self, turn: int = 0) -> int:
-        """Fresh for every step and round: what is drawn."""
+        """Fresh for every step and round: what is drawn. Never a seed of an evaluation."""
         entropy = np.random.SeedSequence([self.seed, self.step, 2 * turn + 1])
-        return int(entropy.generate_state(1)[0])
+        return training_seed(int(entropy.generate_state(1)[0]))
 
     def observed(self, groups: list[Group]) -> State:
         drawn = sum(rollout.ids.size for group in groups for rollout in group.rollouts)

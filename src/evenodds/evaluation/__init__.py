@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from evenodds.evaluation.measure import answer_all, evaluate
-from evenodds.evaluation.record import Evaluation, EvaluationSettings, LevelResult, ProblemResult
-from evenodds.evaluation.summary import (
-    Measured,
+from evenodds.evaluation.measure import Control, answer_all, evaluate
+from evenodds.evaluation.record import (
+    Answered,
+    Canaries,
+    Evaluation,
+    EvaluationSettings,
+    LevelResult,
+    ProblemResult,
+)
+from evenodds.evaluation.summary import Measured, Side, Summary, side_of, summary_of
+from evenodds.evaluation.tally import (
     Record,
-    Side,
-    Summary,
     Tally,
     Values,
     doubling,
@@ -16,12 +21,13 @@ from evenodds.evaluation.summary import (
     label_of,
     levels_of,
     pooled,
-    side_of,
-    summary_of,
     tally_of,
 )
 
 __all__ = [
+    "Answered",
+    "Canaries",
+    "Control",
     "Evaluation",
     "EvaluationSettings",
     "LevelResult",

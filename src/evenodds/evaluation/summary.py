@@ -1,8 +1,7 @@
-"""The record of an evaluation in numbers: rates with intervals, by level and over all levels."""
+"""The record of an evaluation in numbers: rates with intervals, by level, by source, in all."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -10,11 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evenodds.evaluation.tally import (
+    Record,
+    Tally,
+    Values,
+    doubling,
+    finite,
+    label_of,
+    levels_of,
+    per_sample,
+    pooled,
+    sources_of,
+    tally_of,
+)
 from evenodds.statistics import Estimate, clustered_rate, pass_at_k_curve
-
-Record = Mapping[str, Any]
-"""An evaluation as `Evaluation.to_dict` makes it and a run folder keeps it, or a part of it."""
-Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -23,8 +31,10 @@ class Side:
 
     sampled: solve rate of sampled answers; greedy: share of problems solved by the likeliest
     answer, None where greedy decoding was not run. length: mean answer length in tokens.
-    truncated: share of all sampled answers, judged or not, that the token budget cut.
-    entropy: nats a token.
+    truncated, ended: shares of all sampled answers, judged or not, that the token budget cut, and
+    that ended by an end token. entropy: nats a token. duplicates: share of all sampled answers that
+    nearly repeat an earlier one to the same problem. strategies: kinds of work among the right
+    answers, the mean over the problems that have any.
     """
 
     sampled: Estimate
@@ -32,14 +42,19 @@ class Side:
     length: float | None = None
     truncated: float | None = None
     entropy: float | None = None
+    ended: float | None = None
+    duplicates: float | None = None
+    strategies: float | None = None
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One level, or all of them (`level` is None), in numbers with 95 % intervals.
+    """One level, one source, or all of them (`level` is None), in numbers with 95 % intervals.
 
     answers: sampled ones, of which `judged` could be judged. pass_at: unbiased pass@k by k; a k
-    that no problem has enough judged answers for is missing.
+    that no problem has enough judged answers for is missing. audit: share of the answers that both
+    could judge which the audit calls right; disagree: share of them that only one calls right;
+    None without an audit.
     """
 
     level: int | None
@@ -49,6 +64,8 @@ class Measured:
     judged: int
     side: Side
     pass_at: Mapping[int, Estimate]
+    audit: Estimate | None = None
+    disagree: Estimate | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON data; what could not be measured is null."""
@@ -64,42 +81,43 @@ class Measured:
             "greedy": side["greedy"],
             "mean_length": side["length"],
             "truncated": side["truncated"],
+            "end_token": side["ended"],
             "entropy": side["entropy"],
+            "duplicates": side["duplicates"],
+            "strategies": side["strategies"],
+            "audit": self.audit and asdict(self.audit),
+            "disagree": self.disagree and asdict(self.disagree),
         }
         return finite(found)
 
 
 @dataclass(frozen=True)
 class Summary:
-    """An evaluation in numbers. ks: the powers of two up to the number of samples, and that."""
+    """An evaluation in numbers. ks: the powers of two up to the number of samples, and that.
+
+    sources: by where the problems come from, if from more than one place. control: the same of the
+    control task; control_note: why there is none, or how to read it. canaries: of so many answers
+    that must not be paid so many were; None where none were asked.
+    """
 
     ks: tuple[int, ...]
     overall: Measured
     levels: tuple[Measured, ...]
+    sources: tuple[Measured, ...] = ()
+    control: Summary | None = None
+    control_note: str = ""
+    canaries: tuple[int, int] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        levels = [level.to_dict() for level in self.levels]
-        return {"overall": self.overall.to_dict(), "levels": levels}
-
-
-@dataclass(frozen=True)
-class Tally:
-    """An evaluation of some problems as arrays [problems]; NaN where nothing was measured.
-
-    samples: answers drawn, judged or not, of which `tries` could be judged.
-    """
-
-    tries: Values
-    right: Values
-    greedy: Values
-    length: Values
-    truncated: Values
-    samples: Values
-    entropy: float | None = None
-
-    @property
-    def rates(self) -> Values:
-        return self.right / self.tries
+        asked, paid = self.canaries or (None, None)
+        return {
+            "overall": self.overall.to_dict(),
+            "levels": [level.to_dict() for level in self.levels],
+            "sources": [source.to_dict() for source in self.sources],
+            "control": self.control and self.control.to_dict(),
+            "control_note": self.control_note,
+            "canaries": self.canaries and {"asked": asked, "paid": paid},
+        }
 
 
 def summary_of(record: Record) -> Summary:
@@ -112,7 +130,37 @@ def summary_of(record: Record) -> Summary:
         _measured(number, label_of(number, level), tallies[number], ks)
         for number, level in levels.items()
     ]
-    return Summary(ks, _measured(None, "all levels", whole, ks), tuple(rows))
+    control: Record | None = record.get("control")
+    return Summary(
+        ks,
+        _measured(None, "all levels", whole, ks),
+        tuple(rows),
+        tuple(_by_source(record, ks)),
+        None if control is None else summary_of(control),
+        str(record.get("control_note") or ""),
+        _canaries(record.get("canaries")),
+    )
+
+
+def _by_source(record: Record, ks: Sequence[int]) -> list[Measured]:
+    """A row for each source, over all levels, where there is more than one."""
+    sources = sources_of(record)
+    if len(sources) < 2:
+        return []
+    return [_measured(None, name or "unknown", _of(record, name), ks) for name in sources]
+
+
+def _of(record: Record, source: str) -> Tally:
+    parts: list[Tally] = []
+    for level in levels_of(record).values():
+        rows = [row for row in level["problems"] if str(row.get("source") or "") == source]
+        if rows:
+            parts.append(tally_of(level, rows))
+    return pooled(parts)
+
+
+def _canaries(found: Record | None) -> tuple[int, int] | None:
+    return None if found is None else (int(found["asked"]), int(found["paid"]))
 
 
 def _measured(level: int | None, label: str, tally: Tally, ks: Sequence[int]) -> Measured:
@@ -126,91 +174,28 @@ def _measured(level: int | None, label: str, tally: Tally, ks: Sequence[int]) ->
         judged=int(tally.tries.sum()),
         side=side_of(tally),
         pass_at=dict(zip(reached, curve, strict=True)),
+        audit=_audited(tally.audit_right, tally.audit_tries),
+        disagree=_audited(tally.disagree, tally.audit_tries),
     )
 
 
-def doubling(most: int) -> tuple[int, ...]:
-    """1, 2, 4, … up to `most`, and `most` itself: the k of a pass@k curve."""
-    return tuple(sorted({2**power for power in range(most.bit_length())} | {most}))
-
-
-def levels_of(record: Record) -> dict[int, Record]:
-    """The records of the levels by number, each with the `samples` that were drawn a problem."""
-    samples = record.get("settings", {}).get("samples")
-    levels: Sequence[Record] = record.get("levels", [])
-    return {int(level["level"]): {"samples": samples, **level} for level in levels}
-
-
-def label_of(number: int, level: Record) -> str:
-    return str(level.get("label", f"level {number}"))
-
-
-def tally_of(level: Record, problems: Sequence[Record] | None = None) -> Tally:
-    """The problems of a level of `levels_of`, or those among them that are given, as arrays."""
-    rows: Sequence[Record] = level.get("problems", []) if problems is None else problems
-    tries = np.nan_to_num(_column(rows, "tries"))
-    samples = _number(level.get("samples"))
-    return Tally(
-        tries=tries,
-        right=np.nan_to_num(_column(rows, "right")),
-        greedy=_column(rows, "greedy_right"),
-        length=_column(rows, "mean_length"),
-        truncated=_column(rows, "truncated"),
-        # a record that does not say how many were drawn: as many as were judged
-        samples=tries if samples is None else np.full(tries.shape, samples),
-        entropy=_number(level.get("entropy")),
-    )
-
-
-def _column(problems: Sequence[Record], name: str) -> Values:
-    found = [problem.get(name) for problem in problems]
-    return np.array([math.nan if value is None else float(value) for value in found], np.float64)
-
-
-def _number(value: Any) -> float | None:
-    if not isinstance(value, int | float) or not math.isfinite(value):
-        return None
-    return float(value)
-
-
-def pooled(tallies: Sequence[Tally]) -> Tally:
-    """All problems of all levels; every problem has the same weight."""
-
-    def joined(name: str) -> Values:
-        return np.concatenate([np.zeros(0), *(getattr(tally, name) for tally in tallies)])
-
-    weights = [tally.tries.size for tally in tallies if tally.entropy is not None]
-    known = [tally.entropy for tally in tallies if tally.entropy is not None]
-    entropy = float(np.average(known, weights=weights)) if sum(weights) else None
-    names = ("tries", "right", "greedy", "length", "truncated", "samples")
-    return Tally(**{name: joined(name) for name in names}, entropy=entropy)
+def _audited(counts: Values, tries: Values) -> Estimate | None:
+    known = tries > 0  # not where it is NaN: there was no audit
+    return clustered_rate(counts[known], tries[known]) if known.any() else None
 
 
 def side_of(tally: Tally, kept: NDArray[np.bool_] | None = None) -> Side:
     """Rates of a tally. kept: the problems whose greedy answer counts; all that have one."""
     known = ~np.isnan(tally.greedy) if kept is None else kept
     ones = np.ones(int(known.sum()))
+    some = ~np.isnan(tally.strategies) & (tally.right > 0)
     return Side(
         sampled=clustered_rate(tally.right, tally.tries),
         greedy=clustered_rate(tally.greedy[known], ones) if ones.size else None,
-        length=_per_sample(tally.length * tally.samples, tally.samples),
-        truncated=_per_sample(tally.truncated, tally.samples),
+        length=per_sample(tally.length * tally.samples, tally.samples),
+        truncated=per_sample(tally.truncated, tally.samples),
         entropy=tally.entropy,
+        ended=per_sample(tally.ended, tally.samples),
+        duplicates=per_sample(tally.duplicates, tally.samples),
+        strategies=float(tally.strategies[some].mean()) if some.any() else None,
     )
-
-
-def _per_sample(totals: Values, samples: Values) -> float | None:
-    """A total over the answers that were drawn, of the problems where it is known."""
-    known = ~np.isnan(totals) & (samples > 0)
-    return float(totals[known].sum() / samples[known].sum()) if known.any() else None
-
-
-def finite(value: Any) -> Any:
-    """The value with every number that JSON cannot hold replaced by None."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(key): finite(item) for key, item in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [finite(item) for item in value]
-    return value
