@@ -42,25 +42,25 @@ class Watch:
     """What is looked for, and what was seen so far: a value that rows are folded into.
 
     It is a function of its settings and of the rows, so nothing of it is saved: a run that goes on
-    folds the lines of its metrics.jsonl again. active: alarms that are on, with the step at which
-    each was seen last.
+    folds the lines of its metrics.jsonl again. active: the alarms that are on by name, as they
+    began, with the step at which each was seen last.
     """
 
     rules: tuple[Rule, ...] = RULES
     thresholds: Mapping[str, float] = field(default_factory=dict[str, float])
     stop: frozenset[str] = frozenset({"non_finite"})
     history: History = field(default_factory=History)
-    active: Mapping[str, int] = field(default_factory=dict[str, int])
+    active: Mapping[str, tuple[Alarm, int]] = field(default_factory=dict[str, tuple[Alarm, int]])
 
     def observe(self, row: Row) -> tuple[Watch, list[Alarm]]:
         """The watch after one more row, and the alarms that begin with it."""
         step = int(row.get("step") or 0)
         history = self.history.added(row)
         seen = [alarm for rule in self.rules if (alarm := self._asked(rule, history, step))]
-        names = {alarm.name: step for alarm in seen}
-        kept = {name: last for name, last in self.active.items() if step - last < CLEAR}
+        kept = {name: one for name, one in self.active.items() if step - one[1] < CLEAR}
         begun = [alarm for alarm in seen if alarm.name not in kept]
-        return replace(self, history=history, active=kept | names), begun
+        on = {alarm.name: (kept.get(alarm.name, (alarm, step))[0], step) for alarm in seen}
+        return replace(self, history=history, active=kept | on), begun
 
     def _asked(self, rule: Rule, history: History, step: int) -> Alarm | None:
         threshold = self.thresholds.get(rule.name, rule.threshold)
@@ -78,9 +78,10 @@ class Watch:
         return watch
 
     @property
-    def stopping(self) -> tuple[str, ...]:
-        """The alarms that are on and end the run."""
-        return tuple(sorted(self.stop & self.active.keys()))
+    def stopping(self) -> Alarm | None:
+        """The first alarm that is on and ends the run."""
+        stops = [alarm for name, (alarm, _) in self.active.items() if name in self.stop]
+        return min(stops, key=lambda alarm: alarm.step, default=None)
 
 
 def make_watch(

@@ -1,0 +1,69 @@
+"""The alarms of a run while it goes on: folded over its rows, told at once, written down."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from evenodds.alarms import Alarm, Facts, Row, Watch, make_watch
+from evenodds.run.config import Config
+from evenodds.run.durable import write_file
+
+
+def watch_of(config: Config) -> Watch:
+    """What is looked for. Raises `UsageError` for an alarm that there is not; see `make_watch`."""
+    facts = Facts(
+        group_size=config.sampling.group_size,
+        max_tokens=config.sampling.max_tokens,
+        max_grad_norm=config.learner.max_grad_norm,
+        passes=config.learner.passes,
+    )
+    section = config.alarms
+    return make_watch(facts, section.off, section.stop, section.thresholds)
+
+
+@dataclass
+class Lookout:
+    """watch: what was seen so far. tell: where a person reads a line at once."""
+
+    watch: Watch
+    tell: Callable[[str], None]
+
+    def observe(self, row: Row) -> list[Alarm]:
+        """The alarms that begin with this row; each is told."""
+        self.watch, begun = self.watch.observe(row)
+        for alarm in begun:
+            self.tell(str(alarm))
+        return begun
+
+    def resume(self, metrics: Path) -> None:
+        """What the rows so far have shown. Nothing is told again."""
+        self.watch = self.watch.folded(rows_of(metrics))
+
+    @property
+    def stopping(self) -> Alarm | None:
+        """The alarm that ends the run, where one is on."""
+        return self.watch.stopping
+
+
+def rows_of(path: Path) -> Iterator[dict[str, Any]]:
+    """The whole lines of a file of JSON objects, one by one; a line that is torn is left out."""
+    if not path.exists():
+        return
+    with open(path, encoding="utf-8", errors="replace") as file:
+        for line in file:
+            with suppress(ValueError):
+                row: Any = json.loads(line)
+                if isinstance(row, dict):
+                    yield cast(dict[str, Any], row)
+
+
+def drop_after(path: Path, step: int) -> None:
+    """Remove the alarms of steps that a resumed run takes again."""
+    if path.exists():
+        kept = [row for row in rows_of(path) if row.get("step", 0) <= step]
+        write_file(path, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in kept))

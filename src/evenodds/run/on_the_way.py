@@ -1,0 +1,82 @@
+"""Evaluations on the way: a few held-out problems every so many steps, against the base."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from evenodds.evaluation import EvaluationSettings, summary_of
+from evenodds.run.build import evaluation_settings
+from evenodds.run.config import Config
+from evenodds.statistics import Estimate, paired_difference, pass_at_k
+from evenodds.tasks import Task
+
+Record = Mapping[str, Any]
+
+
+def is_due(config: Config, step: int) -> bool:
+    """Whether held-out problems are asked after this step. The last one has its evaluation."""
+    every = config.evaluation.every
+    return every is not None and step % every == 0 and step != config.run.steps
+
+
+def settings_on_the_way(config: Config, task: Task) -> EvaluationSettings:
+    """Fewer problems, no greedy answers, and else what is measured before and after."""
+    section = config.evaluation
+    few = min(section.every_problems, section.problems)
+    return replace(evaluation_settings(config, task), problems=few, greedy=False)
+
+
+def expected_seconds(config: Config, whole: float) -> float:
+    """Before the first of them: the share of a whole evaluation that it asks problems of."""
+    section = config.evaluation
+    share = min(section.every_problems, section.problems) / section.problems
+    return whole * share
+
+
+def heldout_metrics(base: Record, record: Record, levels: Sequence[str]) -> dict[str, float]:
+    """The names of docs/metrics.md that begin with `heldout/`.
+
+    base, record: evaluations before and now. levels: labels of the levels that were trained on so
+    far; gains are over their problems, for the others were not taught. Empty: over all levels.
+    """
+    overall = summary_of(record).overall
+    k = max(overall.pass_at, default=1)
+    found: dict[str, float] = {
+        "heldout/problems": overall.problems,
+        "heldout/pass@1": overall.side.sampled.mean,
+        "heldout/k": k,
+    }
+    if overall.pass_at:
+        found["heldout/pass@k"] = overall.pass_at[k].mean
+    for name, size in (("pass@1", 1), ("pass@k", k)):
+        gain = gain_at(base, record, size, levels)
+        ends = (("", gain.mean), ("_low", gain.low), ("_high", gain.high))
+        found |= {f"heldout/{name}_gain{end}": value for end, value in ends}
+    return {name: value for name, value in found.items() if np.isfinite(value)}
+
+
+def gain_at(base: Record, record: Record, k: int, levels: Sequence[str] = ()) -> Estimate:
+    """The mean difference of pass@k over the problems that both measured, with its interval."""
+    before, after = _by_key(base, k, levels), _by_key(record, k, levels)
+    keys = [key for key in after if key in before]
+    return paired_difference([before[key] for key in keys], [after[key] for key in keys])
+
+
+def _by_key(record: Record, k: int, levels: Sequence[str]) -> dict[str, float]:
+    """pass@k of each problem with enough judged answers."""
+    return {
+        problem["key"]: pass_at_k(problem["tries"], problem["right"], k)
+        for level in record["levels"]
+        if not levels or level["label"] in levels
+        for problem in level["problems"]
+        if problem["tries"] >= k
+    }
+
+
+def trained_levels(row: Mapping[str, Any]) -> list[str]:
+    """Labels of the levels that a curriculum has drawn so far, by the metrics of a step."""
+    return [name.removeprefix("posterior/") for name in row if name.startswith("posterior/")]
