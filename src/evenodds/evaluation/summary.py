@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from evenodds.evaluation.tally import (
     Record,
     Tally,
     Values,
+    Votes,
     doubling,
     finite,
     label_of,
@@ -22,7 +23,13 @@ from evenodds.evaluation.tally import (
     sources_of,
     tally_of,
 )
-from evenodds.statistics import Estimate, clustered_rate, pass_at_k_curve
+from evenodds.statistics import (
+    Ballot,
+    Estimate,
+    clustered_rate,
+    maj_at_k_curve,
+    pass_at_k_curve,
+)
 
 
 @dataclass(frozen=True)
@@ -52,7 +59,9 @@ class Measured:
     """One level, one source, or all of them (`level` is None), in numbers with 95 % intervals.
 
     answers: sampled ones, of which `judged` could be judged. pass_at: unbiased pass@k by k; a k
-    that no problem has enough judged answers for is missing. audit: share of the answers that both
+    that no problem has enough judged answers for is missing. maj_at: the same of maj@k, the chance
+    that most of k answers say what is right; empty where the verifier extracts nothing, so that
+    answers have no vote. audit: share of the answers that both
     could judge which the audit calls right; disagree: share of them that only one calls right;
     None without an audit.
     """
@@ -64,6 +73,7 @@ class Measured:
     judged: int
     side: Side
     pass_at: Mapping[int, Estimate]
+    maj_at: Mapping[int, Estimate] = field(default_factory=dict[int, Estimate])
     audit: Estimate | None = None
     disagree: Estimate | None = None
 
@@ -78,6 +88,7 @@ class Measured:
             "judged": self.judged,
             "pass@1": side["sampled"],
             "pass@k": {k: asdict(estimate) for k, estimate in self.pass_at.items()},
+            "maj@k": {k: asdict(estimate) for k, estimate in self.maj_at.items()},
             "greedy": side["greedy"],
             "mean_length": side["length"],
             "truncated": side["truncated"],
@@ -166,6 +177,8 @@ def _canaries(found: Record | None) -> tuple[int, int] | None:
 def _measured(level: int | None, label: str, tally: Tally, ks: Sequence[int]) -> Measured:
     reached = [k for k in ks if (tally.tries >= k).any()]
     curve = pass_at_k_curve(tally.tries, tally.right, reached)
+    ballots = ballots_of(tally)
+    agreed = maj_at_k_curve(ballots, reached) if ballots else []
     return Measured(
         level=level,
         label=label,
@@ -174,9 +187,24 @@ def _measured(level: int | None, label: str, tally: Tally, ks: Sequence[int]) ->
         judged=int(tally.tries.sum()),
         side=side_of(tally),
         pass_at=dict(zip(reached, curve, strict=True)),
+        maj_at=dict(zip(reached, agreed, strict=False)),
         audit=_audited(tally.audit_right, tally.audit_tries),
         disagree=_audited(tally.disagree, tally.audit_tries),
     )
+
+
+def ballots_of(tally: Tally) -> list[Ballot]:
+    """The votes on each problem that was judged; none where no answer of any problem has one."""
+    if not any(tally.votes):
+        return []
+    pairs = zip(tally.votes, tally.tries.astype(int).tolist(), strict=True)
+    return [_ballot(votes, tries) for votes, tries in pairs if tries]
+
+
+def _ballot(votes: Votes, tries: int) -> Ballot:
+    right = sum(count for _, count, is_right in votes if is_right)
+    wrong = tuple(sorted(count for _, count, is_right in votes if not is_right))
+    return Ballot(right, wrong, tries - right - sum(wrong))
 
 
 def _audited(counts: Values, tries: Values) -> Estimate | None:

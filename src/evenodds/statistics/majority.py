@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -31,6 +32,7 @@ class Ballot:
         return self.right + sum(self.wrong) + self.silent
 
 
+@lru_cache(maxsize=16_384)  # many problems have the same votes, and are asked again by level
 def maj_at_k(ballot: Ballot, k: int) -> float:
     """Unbiased chance that the right answer is the one most often given among k answers.
 
@@ -70,8 +72,11 @@ def _others(ballot: Ballot, votes: int, k: int, taken: float) -> float:
     return float(ways[k - votes]) if ways.size > k - votes else 0.0
 
 
+@lru_cache(maxsize=16_384)
 def _binomial(n: int, most: int, taken: float) -> Values:
-    """The chances of 0, 1, … up to `most` (or n) of n, each taken with the same probability."""
+    """The chances of 0, 1, … up to `most` (or n) of n, each taken with the same probability.
+
+    Nobody may write into what is returned."""
     drawn = np.arange(min(n, most) + 1)
     factorials = np.array([math.lgamma(count + 1) for count in range(n + 1)])
     ways = factorials[n] - factorials[drawn] - factorials[n - drawn]
