@@ -1,4 +1,4 @@
-"""What a group page was asked for: measure, recipe, bounds, pass and answer stand in the address."""
+"""What a group page is asked for: measure, recipe, bounds, pass, answer; all in the address."""
 
 from __future__ import annotations
 

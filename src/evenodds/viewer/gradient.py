@@ -7,8 +7,7 @@ when this is first asked.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from collections.abc import Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -72,16 +71,16 @@ def own_objective(
     """
     from evenodds.objectives import make_objective
 
-    known = {name: value for name, value in settings.items() if name not in MOVING}
+    known: dict[str, Any] = {n: value for n, value in settings.items() if n not in MOVING}
     if any(isinstance(value, str) and ":" in value for value in known.values()):
         raise UsageError(
             "this run's objective has a function of its own, and code that a run folder names is "
             "not run here. Choose a recipe by name."
         )
     given = {"clip_low": low, "clip_high": high}
-    changed = {name: value for name, value in given.items() if value is not None}
+    known |= {name: value for name, value in given.items() if value is not None}
     try:
-        return make_objective(**{**known, **changed})
+        return make_objective(**known)
     except (TypeError, ValueError, AttributeError):
         raise UsageError(
             "the [objective] of this run's config.toml cannot be read. Choose a recipe by name."
@@ -167,8 +166,8 @@ def _differentiated(
     tokens = _tokens(rows, turn)
     with torch.enable_grad():
         scored = objective.score(tokens, batch.extent)
-        (slope,) = torch.autograd.grad(scored.loss, tokens.logprobs, allow_unused=True)
-    weight = torch.zeros_like(tokens.logprobs) if slope is None else -slope
+        (slope,) = torch.autograd.grad(scored.loss, tokens.logprobs)
+    weight = -slope
     ends = tokens.lengths.cumsum(0)[:-1]
     columns = (weight, scored.clipped, scored.log_ratio.exp())
     split = [np.split(column.detach().numpy(), ends.numpy()) for column in columns]

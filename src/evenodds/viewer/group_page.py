@@ -15,27 +15,17 @@ from evenodds.records.values import RecordedGroup, read_groups
 from evenodds.report.text import one_line
 from evenodds.viewer.choice import OWN, Choice, choice_of
 from evenodds.viewer.data import Source
-from evenodds.viewer.filters import chosen, filters_of
+from evenodds.viewer.filters import filters_of
 from evenodds.viewer.follow import Seen, seen
 from evenodds.viewer.gradient import Pass, Pushes, own_objective, pushes, recipe_objective
 from evenodds.viewer.group_view import GroupView, group_view
+from evenodds.viewer.listing import neighbours
 from evenodds.viewer.pages import Place, render
 from evenodds.viewer.pieces import Vocabulary, find_tokenizer, read_vocabulary
 from evenodds.viewer.scales import MEASURES
 
 if TYPE_CHECKING:
     from evenodds.objectives import Objective
-
-
-@dataclass(frozen=True)
-class Neighbours:
-    """The groups before and after one in the list that it was opened from. at: from 1, of count;
-    0 where the list does not have it."""
-
-    at: int = 0
-    count: int = 0
-    before: tuple[int, int] | None = None
-    after: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -73,11 +63,12 @@ def _values(
     place: Place, view: GroupView, choice: Choice, gradient: Gradient, query: Mapping[str, str]
 ) -> dict[str, Any]:
     filters = filters_of(query)
-    nearby = neighbours(place.source, view.step, view.number, query)
+    nearby = neighbours(place.source, filters, (view.step, view.number))
     levels = place.source.record().levels
     known = 0 <= view.level < len(levels)
     return {
         "group": view,
+        "table": view.table,
         "choice": choice,
         "by": choice.by or _default(view),
         "measures": MEASURES,
@@ -148,23 +139,6 @@ def _difficulty(source: Source, step: int) -> float | None:
 
 def _shown(folder: Path) -> str:
     return one_line(str(folder))
-
-
-def neighbours(source: Source, step: int, group: int, query: Mapping[str, str]) -> Neighbours:
-    """The places beside a group in the list that these filters make."""
-    groups = source.groups()
-    places = chosen(groups, filters_of(query)).tolist()
-    here = groups.place(step, group)
-    if here is None or here not in places:
-        return Neighbours(0, len(places))
-
-    def known(at: int) -> tuple[int, int] | None:
-        if not 0 <= at < len(places):
-            return None
-        return int(groups["step"][places[at]]), int(groups["group"][places[at]])
-
-    at = places.index(here)
-    return Neighbours(at + 1, len(places), known(at - 1), known(at + 1))
 
 
 @lru_cache(maxsize=3)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,7 @@ from evenodds.domain import NOT_JUDGED, Status, Verdict, differ
 from evenodds.records.values import Answer, RecordedGroup
 from evenodds.report.text import counted, listed, safe
 from evenodds.viewer.gradient import Push, Pushes
-from evenodds.viewer.marks import Marked, marked
+from evenodds.viewer.marks import Marked, Table, marked, table_of
 from evenodds.viewer.pieces import Vocabulary, numbered
 from evenodds.viewer.scales import Legend, number
 from evenodds.viewer.tokens import Coloured, coloured
@@ -51,7 +50,7 @@ class AnswerView:
     advantage: str
     why: str
     pushed: str
-    facts: str
+    facts: tuple[str, str]
     tokens: Marked
 
 
@@ -76,6 +75,7 @@ class GroupView:
     answers: tuple[AnswerView, ...]
     legends: tuple[Legend, ...]
     has_last: bool
+    table: Table | None
 
 
 def group_view(
@@ -115,6 +115,7 @@ def group_view(
         ),
         legends=colours.legends,
         has_last=any(answer.last is not None for answer in group.answers),
+        table=None if only is None else _table(group.answers[only], vocabulary, colours, only),
     )
 
 
@@ -147,8 +148,7 @@ def _answer(
     whole: bool,
 ) -> AnswerView:
     answer = group.answers[place]
-    ids: Any = answer.rollout.ids
-    texts = numbered(ids) if vocabulary is None else vocabulary.texts(ids)
+    texts = _texts(answer, vocabulary)
     verdict = answer.verdict
     mark = mark_of(verdict.status)
     push = None if pushes is None else pushes.by_place.get((group.number, place))
@@ -168,6 +168,15 @@ def _answer(
         facts=_facts(answer),
         tokens=marked(texts, colours.classes[place], colours.numbers[place], whole),
     )
+
+
+def _texts(answer: Answer, vocabulary: Vocabulary | None) -> list[str]:
+    ids: Any = answer.rollout.ids
+    return numbered(ids) if vocabulary is None else vocabulary.texts(ids)
+
+
+def _table(answer: Answer, vocabulary: Vocabulary | None, colours: Coloured, place: int) -> Table:
+    return table_of(_texts(answer, vocabulary), colours.numbers[place])
 
 
 def mark_of(status: Status) -> str:
@@ -192,8 +201,8 @@ def signed(value: float) -> str:
     return number(value) if value <= 0 else f"+{number(value)}"
 
 
-def _facts(answer: Answer) -> str:
+def _facts(answer: Answer) -> tuple[str, str]:
     rollout = answer.rollout
     length = f"{rollout.ids.size:,} of {counted(rollout.limits.max_tokens, 'token')}"
     how = STOPS.get(rollout.stop, str(rollout.stop))
-    return f"{length} · {how} · seed {rollout.seed} · policy {rollout.version}"
+    return f"{length} · {how}", f"seed {rollout.seed} · policy {rollout.version}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,13 +12,25 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from evenodds.report.text import safe
+from evenodds.report.text import one_line, safe
+from evenodds.viewer.scales import number
 from evenodds.viewer.tokens import TokenNumbers
 
 FIRST, LAST = 400, 200  # tokens of a long answer that are shown
 SPACES = re.compile(r"[ \t\n]")
 SHOWN = {" ": "<i> </i>", "\t": "<b>→</b>\t", "\n": "<b>⏎</b>\n"}
 COLUMNS = ("logprob", "learner", "log_ratio", "last_ratio", "entropy", "kl", "clipped", "weight")
+TITLES = (
+    "log-prob",
+    "learner",
+    "ratio",
+    "last ratio",
+    "entropy",
+    "log π/ref",
+    "gradient",
+    "weight",
+)
+ROWS = 2000  # tokens of the table at most
 
 
 @dataclass(frozen=True)
@@ -76,3 +89,33 @@ def _floats(values: NDArray[np.float64]) -> Iterable[float]:
 
 def _number(value: float) -> str:
     return f"{value:.5g}" if abs(value) < 1e300 else "null"
+
+
+@dataclass(frozen=True)
+class Table:
+    """The numbers of an answer, a row a token; more: rows that are left out."""
+
+    names: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    more: int
+
+
+def table_of(texts: Sequence[str], numbers: TokenNumbers) -> Table:
+    found = [
+        (name, title, getattr(numbers, name)) for name, title in zip(COLUMNS, TITLES, strict=True)
+    ]
+    known = [(name, title, values) for name, title, values in found if values is not None]
+    rows = tuple(
+        (str(place + 1), one_line(text), *(_cell(name, float(v[place])) for name, _, v in known))
+        for place, text in enumerate(texts[:ROWS])
+    )
+    titles = ("", "token", *(title for _, title, _ in known))
+    return Table(titles, rows, max(0, len(texts) - ROWS))
+
+
+def _cell(name: str, value: float) -> str:
+    if not math.isfinite(value):
+        return "–"
+    if name == "clipped":
+        return "cut" if value else "whole"
+    return number(math.exp(value) if name.endswith("ratio") else value)

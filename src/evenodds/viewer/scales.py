@@ -20,6 +20,7 @@ Floats = NDArray[np.float64]
 Kind = Literal["sequential", "diverging", "marked"]
 STEPS = (-7 / 8, -5 / 8, -3 / 8, -1 / 8, 1 / 8, 3 / 8, 5 / 8, 7 / 8)  # of the largest value
 LIKELY = tuple(math.log(p) for p in (0.95, 0.8, 0.5, 0.2, 0.05, 0.01))
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 NATS = (0.05, 0.2, 0.5, 1.0, 1.6, 2.5)
 
 
@@ -131,10 +132,17 @@ def _seen(measure: Measure, known: Floats) -> str:
 
 
 def number(value: float) -> str:
-    """About three digits, with a real minus sign, and more where the value is close to 1."""
+    """About three digits, with a real minus sign, and more where the value is close to 1.
+
+    Small numbers are written as `3.6·10⁻⁵`.
+    """
     if 1e-6 < abs(value - 1) < 0.05:
         return f"{value:.{max(3, 1 - math.floor(math.log10(abs(value - 1))))}f}"
-    return short(value).replace("-", "−")
+    text = short(value)
+    head, _, power = text.partition("e")
+    if power:
+        text = f"{head}·10{str(int(power)).translate(RAISED)}"
+    return text.replace("-", "−")
 
 
 def joined(arrays: Sequence[Floats | None]) -> Floats:

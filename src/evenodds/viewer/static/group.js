@@ -23,7 +23,9 @@
     const near = Math.abs(value - 1);
     const digits = near > 1e-7 && near < 0.05 ? Math.max(3, 1 - Math.floor(Math.log10(near))) : 0;
     const text = digits ? value.toFixed(digits) : size < 1e-4 || size >= 1e5 ? value.toExponential(2) : String(+value.toPrecision(3));
-    return text.replace("-", "−");
+    const [head, power] = text.split("e");
+    const raised = power ? `·10${[...power.replace("+", "")].map((sign) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(sign)]).join("")}` : "";
+    return head.replace("-", "−") + raised;
   }
   function signed(value) {
     return value > 0 ? `+${shown(value)}` : shown(value);
