@@ -3,15 +3,34 @@ names that were found there first."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
+from evenodds.errors import EvenoddsError
+from evenodds.viewer.facts_pages import settings_page, why_page
 from evenodds.viewer.group_page import group_page
+from evenodds.viewer.groups_page import groups_page
+from evenodds.viewer.held_out import answers_page, evaluation_page
 from evenodds.viewer.library import Library
+from evenodds.viewer.overview import overview_page
 from evenodds.viewer.pages import Place, render, static_files
+from evenodds.viewer.runs_page import runs_page
+
+Query = Mapping[str, str]
+PAGES: dict[str, Callable[[Place, Query], str | None]] = {
+    "run": lambda place, query: overview_page(place),
+    "groups": groups_page,
+    "evaluation": evaluation_page,
+    "evaluation/answers": answers_page,
+    "why": lambda place, query: why_page(place),
+    "settings": lambda place, query: settings_page(place),
+}
+"""Every page of a run but that of one group; None stands for what is not there."""
 
 
 def make_app(library: Library) -> Starlette:
@@ -23,7 +42,11 @@ def make_app(library: Library) -> Starlette:
             *of_run(),
             Mount("/r/{run}", routes=of_run()),
         ],
-        exception_handlers={HTTPException: refused},
+        exception_handlers={
+            HTTPException: refused,
+            EvenoddsError: failed,
+            Exception: broken,
+        },
     )
     app.state.library = library
     return app
@@ -31,27 +54,29 @@ def make_app(library: Library) -> Starlette:
 
 def of_run() -> list[BaseRoute]:
     """The routes below one run: of the one that was named, and of each beside it."""
-    return [
-        Route("/run", overview),
-        Route("/group/{step:int}/{group:int}", one_group),
-    ]
+    pages: list[BaseRoute] = [Route(f"/{name}", _page(name)) for name in PAGES]
+    group = Route("/group/{step:int}/{group:int}", one_group)
+    return [*pages, group, Route("/live", live)]
 
 
 def place_of(request: Request) -> Place:
+    """The run that an address means; a 404 where there is no such run."""
     library: Library = request.app.state.library
     name = request.path_params.get("run")
     source = library.source(name)
     if source is None:
         raise HTTPException(404, "There is no such run.")
-    return Place(source, f"/r/{name}" if name else "")
+    return Place(source, f"/r/{name}" if name else "", version=source.refresh())
 
 
-def runs(request: Request) -> Response:
-    return RedirectResponse("/run", 303)
+def _page(name: str) -> Callable[[Request], Response]:
+    def page(request: Request) -> Response:
+        text = PAGES[name](place_of(request), dict(request.query_params))
+        if text is None:
+            raise HTTPException(404, "The records of this run hold nothing of the kind.")
+        return HTMLResponse(text)
 
-
-def overview(request: Request) -> Response:
-    return HTMLResponse(render(place_of(request), "overview.html.j2", "run"))
+    return page
 
 
 def one_group(request: Request) -> Response:
@@ -60,6 +85,22 @@ def one_group(request: Request) -> Response:
     if page is None:
         raise HTTPException(404, f"There is no group {at['group']} in step {at['step']}.")
     return HTMLResponse(page)
+
+
+def runs(request: Request) -> Response:
+    return HTMLResponse(runs_page(place_of(request), request.app.state.library))
+
+
+def live(request: Request) -> Response:
+    """Whether anything changed since the version that the asker names, and what is going on."""
+    place = place_of(request)
+    tag = {"ETag": f'"{place.version}"'}
+    if request.headers.get("if-none-match") == tag["ETag"]:
+        return Response(status_code=304, headers=tag)
+    state = place.source.state()
+    return JSONResponse(
+        {"live": state.is_live, "step": state.step, "state": state.kind}, headers=tag
+    )
 
 
 def static(request: Request) -> Response:
@@ -71,7 +112,23 @@ def static(request: Request) -> Response:
 
 
 def refused(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
+    status = error.status_code if isinstance(error, HTTPException) else 404
+    words = error.detail if isinstance(error, HTTPException) else ""
+    return _message(request, status, "Not here", words)
+
+
+def failed(request: Request, error: Exception) -> Response:
+    """What a record cannot tell, in its own line: a damaged file, say."""
+    return _message(request, 404, "This cannot be shown", str(error))
+
+
+def broken(request: Request, error: Exception) -> Response:
+    """A fault of ours. The page says so, and the server goes on."""
+    what = f"This should not happen: {type(error).__name__}. The other pages may well work."
+    return _message(request, 500, "A fault of this page", what)
+
+
+def _message(request: Request, status: int, title: str, words: str) -> Response:
     place = Place(request.app.state.library.main)
-    page = render(place, "message.html.j2", "", title="Not here", words=error.detail)
-    return HTMLResponse(page, error.status_code)
+    page = render(place, "message.html.j2", "", title=title, words=words)
+    return HTMLResponse(page, status)

@@ -11,7 +11,7 @@ from typing import Any
 
 from evenodds.records.reader import read_rows, rollout_files
 from evenodds.report.record import RunRecord, read_frame
-from evenodds.viewer.compared import Compared
+from evenodds.viewer.compared import Compared, Learned
 from evenodds.viewer.follow import NOWHERE, Lines, Seen, seen, step_of
 from evenodds.viewer.index import Index
 from evenodds.viewer.search import Searches
@@ -90,8 +90,8 @@ class Source:
     def state(self) -> State:
         return state_of(self.record())
 
-    def comparison(self) -> tuple[bool, RunRecord | None]:
-        """Whether base and trained are compared yet, and the run with its comparison, if any."""
+    def learned(self) -> Learned:
+        """The conclusion and the comparison of base and trained, as far as they are known."""
         files = [self.folder / "evaluation" / f"{name}.json" for name in ("base", "final")]
         return self.compared.ask(self.record(), repr([seen(path) for path in files]))
 

@@ -34,13 +34,15 @@ class Place:
     """Where a page stands. base: what the addresses of its run begin with, empty or `/r/NAME`.
 
     static: what the addresses of style sheet and script begin with; live: whether there is a
-    server to ask for news. A page written to a file has other values of these three.
+    server to ask for news. A page written to a file has other values of these three. version: what
+    `Source.refresh` said before anything was read for the page.
     """
 
     source: Source
     base: str = ""
     static: str = "/static/"
     live: bool = True
+    version: str = ""
 
     def to(self, page: str, query: Mapping[str, Any] | None = None) -> str:
         """The address of a page of this run, such as `group/3/4`: every link is made here.

@@ -15,7 +15,9 @@ COUNTS = ("size", "judged", "right", "truncated", "duplicates", "disagree", "tok
 KINDS = ("mixed", "right", "wrong", "unjudged")
 TYPES: dict[str, Any] = {
     **dict.fromkeys(("step", "group", "level", *COUNTS), np.int32),
-    **{"reward": np.float32, "mixed": np.bool_, "key": object},
+    "reward": np.float32,
+    "mixed": np.bool_,
+    "key": object,
 }
 
 

@@ -5,8 +5,8 @@
 (() => {
   const news = document.body.dataset.live;
   if (!news) return;
-  const QUICK = 1500, SLOW = 6000, AGAIN = 60;
-  let known = null, failures = 0, timer = 0;
+  const QUICK = 1500, SLOW = 3000, AGAIN = 60;
+  let known = `"${document.body.dataset.version}"`, failures = 0, timer = 0;
 
   const later = (wait) => { clearTimeout(timer); timer = setTimeout(look, wait); };
 
@@ -44,18 +44,13 @@
     if (document.hidden) return;
     try {
       const more = document.querySelector("[data-more]");
-      const answer = await fetched(news, known ? { "If-None-Match": known } : {});
+      const answer = await fetched(news, { "If-None-Match": known });
       const isNew = answer.status !== 304;
-      const live = isNew ? (await answer.json()).live : null;
-      if (more || (isNew && known !== null)) {
-        if (await swap()) known = isNew ? answer.headers.get("ETag") : known;
-      } else if (isNew) {
-        known = answer.headers.get("ETag");
-      }
-      if (live !== null) document.body.dataset.pace = live ? "quick" : "slow";
+      if ((isNew || more) && (await swap()) && isNew) known = answer.headers.get("ETag");
       failures = 0;
       say(false);
-      later(document.querySelector("[data-more]") ? AGAIN : document.body.dataset.pace === "quick" ? QUICK : SLOW);
+      const isLive = document.querySelector(".badge.on") || isNew;
+      later(document.querySelector("[data-more]") ? AGAIN : isLive ? QUICK : SLOW);
     } catch {
       failures += 1;
       say(failures > 1);

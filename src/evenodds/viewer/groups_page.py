@@ -1,0 +1,79 @@
+"""The list of groups: narrowed, searched, sorted, page by page. All of it stands in the address."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from evenodds.viewer.filters import SORTS, Filters, chosen, counted_at_all, filters_of
+from evenodds.viewer.group_rows import NAMES, group_rows
+from evenodds.viewer.listing import listing
+from evenodds.viewer.pages import Place, render
+from evenodds.viewer.table import KINDS, Groups
+from evenodds.viewer.turns import turns
+
+PAGE = 40
+CHECKS = (
+    ("disagree", "disagreement with the audit"),
+    ("truncated", "truncated answers"),
+    ("duplicates", "near-duplicates"),
+)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A link that changes one filter. count: groups that it would show."""
+
+    name: str
+    href: str
+    count: int
+    is_chosen: bool
+
+
+def groups_page(place: Place, query: Mapping[str, str]) -> str:
+    """The page as text. query: the filters, and `page`, counted from 1."""
+    filters = filters_of(query)
+    found = listing(place.source, filters)
+    count = len(found.places)
+    turn = turns(place, "groups", filters.pairs(), query, count, PAGE)
+    shown = found.places[turn.first - 1 : turn.last]
+    return render(
+        place,
+        "groups.html.j2",
+        "groups",
+        filters=filters,
+        kinds=_kinds(place, found.groups, filters),
+        levels=_levels(place, found.groups),
+        checks=[(*c, getattr(filters, c[0]), counted_at_all(found.groups, c[0])) for c in CHECKS],
+        sorts=[(name, words) for name, (words, _) in SORTS.items()],
+        rows=group_rows(place, found, shown, filters),
+        has={name: counted_at_all(found.groups, name) for name, _ in CHECKS},
+        found=found,
+        count=count,
+        total=len(found.groups),
+        turns=turn,
+        index=place.source.index,
+        go_on="" if found.is_whole else turn.here,
+    )
+
+
+def _kinds(place: Place, groups: Groups, filters: Filters) -> list[Choice]:
+    """The four kinds, each with how many there are under the other filters (not the search)."""
+    places = chosen(groups, replace(filters, kind="", sort="oldest"))
+    counts = np.bincount(groups.kind()[places], minlength=len(KINDS))
+    every = [("", "all", len(places))]
+    every += [(kind, NAMES[kind], int(n)) for kind, n in zip(KINDS, counts, strict=True)]
+    return [
+        Choice(words, place.to("groups", filters.pairs(kind=kind)), n, filters.kind == kind)
+        for kind, words, n in every
+        if n or kind in ("", filters.kind)
+    ]
+
+
+def _levels(place: Place, groups: Groups) -> list[tuple[int, str]]:
+    """Levels that were drawn, with their labels."""
+    labels = place.source.record().levels
+    drawn = [int(level) for level in np.unique(groups["level"]) if level >= 0]
+    return [(n, labels[n] if n < len(labels) else f"level {n}") for n in drawn]

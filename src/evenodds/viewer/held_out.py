@@ -1,0 +1,193 @@
+"""The page of the held-out problems, and that of the answers to one of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evenodds.errors import RunError
+from evenodds.records.reader import read_table
+from evenodds.report.pictures import Picture, level_pictures, tries_pictures
+from evenodds.report.text import one_line, safe
+from evenodds.viewer.compared import Learned
+from evenodds.viewer.filters import whole
+from evenodds.viewer.overview import marked
+from evenodds.viewer.pages import Place, render
+from evenodds.viewer.problems import (
+    KINDS,
+    SORTS,
+    Asked,
+    Count,
+    Problem,
+    asked_of,
+    chosen,
+    problems_of,
+)
+from evenodds.viewer.turns import turns
+
+PAGE = 60
+SIDES = (("before", "base"), ("after", "final"))
+COLUMNS = ("problem_key", "level", "gold", "prompt", "completion", "status", "extracted", "note")
+MOST_TEXT = 6000  # characters of an answer
+NOT_JUDGED = frozenset({"gold_unreadable", "timeout", "error"})
+
+
+@dataclass(frozen=True)
+class ProblemRow:
+    """One problem, safe to show."""
+
+    key: str
+    href: str
+    label: str
+    kind: str
+    change: str
+    before: str
+    after: str
+    greedy: str
+
+
+@dataclass(frozen=True)
+class AnswerRow:
+    """One answer to a held-out problem, safe to show. mark: right, wrong or unjudged."""
+
+    text: str
+    status: str
+    mark: str
+    extracted: str
+    note: str
+
+
+def evaluation_page(place: Place, query: Mapping[str, str]) -> str:
+    """Rates and pictures, and the problems with what became of each. query: filters and `page`."""
+    run, asked = place.source.record(), asked_of(query)
+    learned = place.source.learned()
+    every = problems_of(run)
+    found = chosen(every, asked)
+    turn = turns(place, "evaluation", asked.pairs(), query, len(found), PAGE)
+    shown = found[turn.first - 1 : turn.last]
+    answers = any(_answers_file(place, name) for _, name in SIDES)
+    return render(
+        place,
+        "evaluation.html.j2",
+        "evaluation",
+        learned=learned,
+        rows=learned.comparison.rows if learned.comparison else [],
+        pictures=[marked(item) for item in pictures(learned)],
+        problems=bool(every),
+        has={"before": run.base is not None},
+        asked=asked,
+        kinds=_kinds(place, every, asked),
+        levels=sorted({problem.level: problem.label for problem in every}.items()),
+        sorts=[(name, words) for name, (words, _) in SORTS.items()],
+        shown=[_row(place, problem, answers) for problem in shown],
+        turns=turn,
+    )
+
+
+def pictures(learned: Learned) -> list[Picture]:
+    """Those of the report, or fewer while there is less."""
+    if not learned.ready:
+        return []
+    return [*level_pictures(learned.run), *tries_pictures(learned.run)]
+
+
+@dataclass(frozen=True)
+class KindLink:
+    """A link to the problems of one kind, and how many they are under the other filters."""
+
+    name: str
+    href: str
+    count: int
+    is_chosen: bool
+
+
+def _kinds(place: Place, problems: Sequence[Problem], asked: Asked) -> list[KindLink]:
+    under = chosen(problems, Asked("", asked.level, asked.q))
+    counts = Counter(problem.kind for problem in under)
+    names = [("", "all", len(under)), *((kind, kind, counts[kind]) for kind in KINDS)]
+    return [
+        KindLink(words, place.to("evaluation", asked.pairs(kind=kind)), count, asked.kind == kind)
+        for kind, words, count in names
+    ]
+
+
+def _row(place: Place, problem: Problem, has_answers: bool) -> ProblemRow:
+    at = {"level": problem.level, "key": problem.key}
+    change = problem.change
+    return ProblemRow(
+        key=one_line(problem.key, 120),
+        href=place.to("evaluation/answers", at) if has_answers and place.live else "",
+        label=one_line(problem.label, 40),
+        kind=problem.kind,
+        change="" if change is None else f"{100 * change:+.0f} points".replace("-", "−"),
+        before=_count(problem.before),
+        after=_count(problem.after),
+        greedy=f"{_mark(problem.before)} → {_mark(problem.after)}",
+    )
+
+
+def _count(count: Count | None) -> str:
+    return "–" if count is None else f"{count.right} of {count.tries}"
+
+
+def _mark(count: Count | None) -> str:
+    if count is None or count.greedy is None:
+        return "–"
+    return "✓" if count.greedy else "✗"
+
+
+def _answers_file(place: Place, name: str) -> Path | None:
+    path = place.source.folder / "evaluation" / f"{name}.parquet"
+    return path if path.is_file() else None
+
+
+def answers_page(place: Place, query: Mapping[str, str]) -> str | None:
+    """The recorded answers to one problem; None where no such problem was measured.
+
+    query: `level` and `key`, which are only compared with those of the records.
+    """
+    level, key = whole(query.get("level")), query.get("key", "")
+    known = [p for p in problems_of(place.source.record()) if (p.level, p.key) == (level, key)]
+    if not known:
+        return None
+    found = {title: _rows_of(_answers_file(place, name), level, key) for title, name in SIDES}
+    first = next((rows[0] for rows in found.values() if rows), {})
+    return render(
+        place,
+        "answers.html.j2",
+        "evaluation",
+        key=one_line(key, 200),
+        label=one_line(known[0].label, 40),
+        gold=one_line(str(first.get("gold") or ""), 300),
+        prompt=safe(str(first.get("prompt") or ""))[-MOST_TEXT:],
+        sides=[(title, [_answer(row) for row in rows]) for title, rows in found.items()],
+    )
+
+
+def _rows_of(path: Path | None, level: int | None, key: str) -> list[dict[str, Any]]:
+    if path is None:
+        return []
+    import pyarrow.compute
+
+    compute: Any = pyarrow.compute  # its functions are made at import time and have no types
+    try:
+        table = read_table(path, COLUMNS).table
+    except RunError:
+        return []
+    here = compute.equal(table.column("problem_key"), key)
+    return table.filter(compute.and_(here, compute.equal(table.column("level"), level))).to_pylist()
+
+
+def _answer(row: Mapping[str, Any]) -> AnswerRow:
+    status, extracted = str(row.get("status") or ""), row.get("extracted")
+    mark = "right" if status == "right" else "unjudged" if status in NOT_JUDGED else "wrong"
+    return AnswerRow(
+        text=safe(str(row.get("completion") or ""))[:MOST_TEXT],
+        status=one_line(status.replace("_", " "), 40),
+        mark=mark,
+        extracted="" if extracted is None else one_line(str(extracted), 300),
+        note=one_line(str(row.get("note") or ""), 300),
+    )

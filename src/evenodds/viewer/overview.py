@@ -1,0 +1,135 @@
+"""The first page of a run: how far it is, what it shows so far, and where to look."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from evenodds.report.facts import facts
+from evenodds.report.pictures import Picture
+from evenodds.report.series import is_number
+from evenodds.report.text import duration, one_line, short
+from evenodds.viewer.curves import curves
+from evenodds.viewer.data import Row
+from evenodds.viewer.filters import Filters
+from evenodds.viewer.group_rows import GroupRow, group_rows
+from evenodds.viewer.listing import Listing
+from evenodds.viewer.pages import Place, percent, render
+from evenodds.viewer.state import State
+
+LATEST = 8  # groups on the first page
+TILES = (
+    ("reward", "Reward", "number"),
+    ("solve_rate", "Solve rate", "percent"),
+    ("difficulty", "Difficulty", "number"),
+    ("groups/mixed", "Mixed groups", "percent"),
+    ("entropy", "Entropy, nats", "number"),
+    ("completions/mean_length", "Tokens an answer", "number"),
+    ("kl", "KL to the start", "number"),
+    ("time/step", "Seconds a step", "number"),
+)
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A number of the last steps, beside that of the first ones."""
+
+    name: str
+    now: str
+    first: str
+
+
+@dataclass(frozen=True)
+class AlarmRow:
+    """One alarm, safe to show."""
+
+    step: int | None
+    name: str
+    stops: bool
+    reason: str
+    remedy: str
+
+
+def overview_page(place: Place) -> str:
+    """The page as text."""
+    source = place.source
+    run = source.record()
+    learned = source.learned()
+    return render(
+        place,
+        "overview.html.j2",
+        "run",
+        state=source.state(),
+        time=time_words(source.state()),
+        tiles=tiles(run.metrics),
+        alarms=alarm_rows(source.alarms()),
+        learned=learned,
+        rows=learned.comparison.rows if learned.comparison else [],
+        pictures=[marked(picture) for picture in curves(run)],
+        latest=latest(place),
+        facts=facts(run),
+        damaged=source.damaged,
+        index=source.index,
+    )
+
+
+def time_words(state: State) -> str:
+    """`step 12 of 30 · 0:14 so far · about 0:20 left`."""
+    steps = f"step {state.step:,}" + (f" of {state.steps:,}" if state.steps else "")
+    parts = [steps] if state.step or state.is_live else ["no step yet"]
+    if state.elapsed is not None:
+        parts.append(f"{duration(state.elapsed)} " + ("so far" if state.is_live else "of training"))
+    if state.left is not None:
+        parts.append(f"about {duration(state.left)} left")
+    return " · ".join(parts)
+
+
+def tiles(rows: Sequence[Row]) -> list[Tile]:
+    """Means of the last ten steps and of the first ten; what was never measured is left out."""
+    found: list[Tile] = []
+    for key, name, kind in TILES:
+        values = [float(row[key]) for row in rows if is_number(row.get(key))]
+        if values:
+            show = short if kind == "number" else percent
+            first, last = values[:10], values[-10:]
+            shown = [show(sum(part) / len(part)) for part in (last, first)]
+            found.append(Tile(name, *shown))
+    return found
+
+
+def alarm_rows(rows: Sequence[Row]) -> list[AlarmRow]:
+    """What alarms.jsonl says, the newest first, each field read as what it should be."""
+    return [
+        AlarmRow(
+            step=row["step"] if isinstance(row.get("step"), int) else None,
+            name=one_line(str(row.get("name", "alarm")).replace("_", " "), 80),
+            stops=row.get("stops") is True,
+            reason=one_line(str(row.get("reason") or ""), 600),
+            remedy=one_line(str(row.get("remedy") or ""), 600),
+        )
+        for row in reversed(rows)
+    ]
+
+
+def latest(place: Place) -> list[GroupRow]:
+    """The groups of the newest step, the mixed ones first: they are what it learned from."""
+    groups = place.source.groups()
+    if not len(groups):
+        return []
+    newest = int(groups["step"].max())
+    places = (groups["step"] == newest).nonzero()[0]
+    order = groups.kind()[places].argsort(kind="stable")
+    kept = Listing(groups, places[order][:LATEST])
+    return group_rows(place, kept, kept.places, Filters())
+
+
+def marked(picture: Picture) -> Mapping[str, Any]:
+    """A picture for a template. Its SVG is the only markup that is not made there."""
+    return {
+        "title": picture.title,
+        "svg": Markup(picture.svg),
+        "caption": picture.caption.replace(" %", "\u00a0%"),
+    }
