@@ -40,27 +40,36 @@ def bootstrap_interval(
             f"for [{floor}, {ceiling}]. Give the least and the largest that a value can be."
         )
     require_confidence(confidence)
-    mean = float(values.mean())
-    low, high = _ends(values, floor, ceiling, confidence)
-    return max(floor, min(low, mean)), min(ceiling, max(high, mean))
-
-
-def _ends(values: Values, floor: float, ceiling: float, confidence: float) -> tuple[float, float]:
-    mean = float(values.mean())
-    deviation = float(np.abs(values - mean).max())
-    if deviation < 1e-12 * (ceiling - floor):
-        unseen = wilson_interval(0, values.size, confidence)[1]
-        return mean - unseen * (mean - floor), mean + unseen * (ceiling - mean)
-    doubts = np.array([mean + deviation, mean - deviation, mean, mean])
-    pool = np.concatenate([values, values, doubts])  # each doubt weighs half a problem
-    drawn = _means(pool, values.size, np.random.default_rng(SEED))
-    low, high = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2])
+    low, high = bootstrap_ends(values, floor, ceiling, confidence)
     return float(low), float(high)
 
 
-def _means(pool: Values, size: int, rng: np.random.Generator) -> Values:
-    """[RESAMPLES] the means of `size` draws from the pool, with replacement."""
-    rows = max(1, CHUNK // size)
-    chunks = [min(rows, RESAMPLES - start) for start in range(0, RESAMPLES, rows)]
-    drawn = [pool[rng.integers(0, pool.size, (rows, size))].mean(axis=-1) for rows in chunks]
-    return np.concatenate(drawn)
+def bootstrap_ends(
+    values: Values, floor: float, ceiling: float, confidence: float = 0.95
+) -> tuple[Values, Values]:
+    """The two ends of `bootstrap_interval`; values: [..., problems], at least one problem."""
+    mean, problems = values.mean(-1), values.shape[-1]
+    off = values - mean[..., None]
+    deviation = np.abs(off).max(-1)
+    doubts = np.stack([deviation, -deviation, 0 * deviation, 0 * deviation], -1)
+    # each doubt weighs half a problem; around the mean, which is added again below
+    pool = np.concatenate([off, off, doubts], -1)
+    tails = [(1 - confidence) / 2, (1 + confidence) / 2]
+    low, high = np.quantile(_means(pool, problems), tails, axis=0)
+    unseen = wilson_interval(0, problems, confidence)[1]
+    alike = deviation < 1e-12 * (ceiling - floor)
+    low = np.where(alike, -unseen * (mean - floor), np.minimum(low, 0.0))
+    high = np.where(alike, unseen * (ceiling - mean), np.maximum(high, 0.0))
+    return np.maximum(floor, mean + low), np.minimum(ceiling, mean + high)
+
+
+def _means(pool: Values, size: int) -> Values:
+    """[RESAMPLES, ...] the means of `size` draws, with replacement, from the last axis."""
+    rng, width = np.random.default_rng(SEED), pool.shape[-1]
+    rows = max(1, CHUNK // width)
+    found: list[Values] = []
+    for start in range(0, RESAMPLES, rows):
+        drawn = rng.integers(0, width, (min(rows, RESAMPLES - start), size))
+        shares = np.array([np.bincount(row, minlength=width) for row in drawn]) / size
+        found.append(np.tensordot(shares, pool, (1, -1)))
+    return np.concatenate(found)

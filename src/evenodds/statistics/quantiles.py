@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -19,10 +20,11 @@ def student_quantile(freedom: Values, confidence: float = 0.95) -> Values:
     """
     require_confidence(confidence)
     flat = np.maximum(1.0, np.asarray(freedom, dtype=np.float64)).ravel()
-    found = np.array([_quantile(float(n), confidence) for n in flat])
+    found = np.array([_quantile(round(float(n), 2), confidence) for n in flat])
     return found.reshape(np.shape(freedom))
 
 
+@lru_cache(4096)
 def _quantile(freedom: float, confidence: float) -> float:
     far = min(math.pi / 2, 12 / math.sqrt(freedom))  # beyond 12 is nothing where this is cut
     angles = np.linspace(0.0, far, POINTS)
