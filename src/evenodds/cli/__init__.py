@@ -24,6 +24,8 @@ COMMANDS: dict[str, str] = {
     "check": "try a verifier or a task before it may pay a reward",
     "grade": "judge a file of answers",
     "chat": "talk to a policy",
+    "inspect": "look into a run, live or afterwards: curves, alarms, every group of answers",
+    "replay": "make a rollout of a run again from its record",
     "report": "write a run's report again",
     "export": "a run's model as a plain folder, adapter merged",
     "list": "tasks, verifiers, objectives, curricula, runs",
