@@ -1,0 +1,219 @@
+"""Rollouts of a run drawn again, judged again, and their part of the loss worked out again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenodds.domain import Problem, Rollout, Verdict
+from evenodds.errors import UsageError
+from evenodds.records import Answer, RecordedGroup
+from evenodds.replay.ground import Departure, Ground, Making, differences, open_ground
+from evenodds.replay.match import Match, match
+from evenodds.replay.names import Name
+from evenodds.replay.sampled import sampled
+from evenodds.replay.share import Share, share_of, step_loss
+from evenodds.replay.stages import Watched, watched
+
+if TYPE_CHECKING:
+    from evenodds.objectives import Objective
+    from evenodds.tasks import Task
+
+Progress = Callable[[int, int], None]
+PENALTIES = ("overlong", "kl")  # parts of a reward that the verifier did not pay
+EXACT = 1e-9  # of a score, from which a penalty was taken off and put back
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What was paid then and what the verifier says now.
+
+    recorded: without the penalties of the objective. same: whether status, score, what was
+    extracted and the note are equal. chance: the run's rewards were drawn by chance.
+    """
+
+    recorded: Verdict
+    now: Watched
+    same: bool
+    chance: bool = False
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """One rollout made again. begun, again: what its weights came from, and how many updates were
+    computed since; departure: the first of these that is not what metrics.jsonl says.
+
+    different: what computed then and what does now. equal: answers of the whole step that are
+    equal in every bit; answers: how many it has.
+    """
+
+    name: Name
+    problem: Problem
+    prompt: str
+    recorded: Answer
+    now: Rollout
+    begun: str
+    again: int
+    departure: Departure | None
+    different: Mapping[str, tuple[Any, Any]]
+    match: Match
+    equal: int
+    answers: int
+    judgement: Judgement
+    share: Share
+
+
+def replay(
+    run: Path,
+    names: Sequence[Name],
+    *,
+    task: Task | None = None,
+    make: Making | None = None,
+    from_start: bool = False,
+    progress: Progress | None = None,
+) -> Iterator[Replayed]:
+    """The rollouts that are named, in the order of their steps, in one pass over the run.
+
+    task, make: what `train` was given from Python as `task` and `engine`, if anything. from_start:
+    no checkpoint is used, so that all weights are made again. Raises `UsageError` or `RunError` in
+    one line where something cannot be made again.
+    """
+    if not names:
+        return
+    ordered = sorted(set(names))
+    ground = open_ground(run, ordered[0].step, task, make, from_start)
+    ticks = _Ticks(progress, _work(ground, [name.step for name in ordered]))
+    ground.on_step = ticks.one
+    for step, here in groupby(ordered, key=lambda name: name.step):
+        ground.go_to(step)
+        yield from _replayed_step(ground, step, list(here))
+        ticks.one()
+
+
+@dataclass
+class _Ticks:
+    progress: Progress | None
+    total: int
+    done: int = 0
+
+    def one(self) -> None:
+        self.done += 1
+        if self.progress is not None:
+            self.progress(self.done, max(self.total, self.done))
+
+
+def _work(ground: Ground, steps: Sequence[int]) -> int:
+    """Updates to compute and steps to sample, as far as checkpoints' names tell."""
+    at, work = ground.state.step, 0
+    for step in sorted(set(steps)):
+        found = [number for number in ground.checkpoints() if at < number < step]
+        at = max([at, *found])
+        work, at = work + step - 1 - at + 1, step - 1
+    return work
+
+
+def _replayed_step(ground: Ground, step: int, names: Sequence[Name]) -> Iterator[Replayed]:
+    recorded = ground.recorded(step)
+    _require_there(recorded, names)
+    again = sampled(ground.state, ground.engine.sampler, recorded, ground.limits)
+    codec, dtype = ground.engine.policy.codec, _dtype(ground)
+
+    def compared(answer: Answer, now: Rollout) -> Match:
+        return match(answer.rollout, now, lambda number: codec.tokenizer.decode([number]), dtype)
+
+    matches = [
+        [compared(answer, now) for answer, now in zip(group.answers, rollouts, strict=True)]
+        for group, (_, rollouts) in zip(recorded, again, strict=True)
+    ]
+    every = [one for row in matches for one in row]
+    row = ground.metrics.get(step, {})
+    loss = step_loss(recorded, _objective_then(ground, row), ground.learner.options.passes)
+    for name in names:
+        group, (problem, rollouts) = recorded[name.group], again[name.group]
+        yield Replayed(
+            name,
+            problem,
+            group.prompt,
+            group.answers[name.answer],
+            rollouts[name.answer],
+            ground.begun,
+            ground.again,
+            ground.departure,
+            differences(ground, step),
+            matches[name.group][name.answer],
+            sum(one.kind == "bit-equal" for one in every),
+            len(every),
+            _judged(ground, problem, group, rollouts, name.answer),
+            share_of(recorded, (name.group, name.answer), loss, row),
+        )
+
+
+def _dtype(ground: Ground) -> str:
+    return str(ground.engine.policy.model.dtype).removeprefix("torch.")
+
+
+def _objective_then(ground: Ground, row: Mapping[str, Any]) -> Objective:
+    """The objective of the step as its line has it: the entropy coefficient may move."""
+    coefficient = row.get("entropy/coefficient")
+    if coefficient is None:
+        return ground.objective
+    return replace(ground.objective, entropy=float(coefficient))
+
+
+def _require_there(recorded: Sequence[RecordedGroup], names: Sequence[Name]) -> None:
+    for name in names:
+        if name.group >= len(recorded):
+            raise UsageError(
+                f"step {name.step} has groups 0 to {len(recorded) - 1}. Got {name}. Choose another."
+            )
+        size = len(recorded[name.group].answers)
+        if name.answer >= size:
+            raise UsageError(
+                f"group {name.group} of step {name.step} has answers 0 to {size - 1}. Got {name}. "
+                "Choose another."
+            )
+
+
+def _judged(
+    ground: Ground, problem: Problem, group: RecordedGroup, now: Sequence[Rollout], at: int
+) -> Judgement:
+    """The verifier's verdict on the recorded answer, with a trace, beside the recorded one."""
+    tail = ground.engine.policy.codec.tail(problem.prompt)
+    rollouts = [replace(answer.rollout, prompt_tail=tail) for answer in group.answers]
+    same = [
+        one.ids.size == two.ids.size and bool((one.ids == two.ids).all())
+        for one, two in zip(rollouts, now, strict=True)
+    ]
+    rollouts = [two if equal else one for one, two, equal in zip(rollouts, now, same, strict=True)]
+    config = ground.plan.config
+    found = watched(
+        ground.plan.task.verifier,
+        problem,
+        [rollout.completion for rollout in rollouts],
+        [rollout.ids.tolist() for rollout in rollouts],
+        at,
+        config.judge.seconds,
+    )
+    recorded = unpaid(group.answers[at].verdict)
+    return Judgement(recorded, found, _same(recorded, found.verdict), config.run.random_reward)
+
+
+def unpaid(verdict: Verdict) -> Verdict:
+    """The verdict without the objective's penalties in its reward."""
+    parts = {name: value for name, value in verdict.parts.items() if name not in PENALTIES}
+    taken = [value for name, value in verdict.parts.items() if name in PENALTIES]
+    if not taken:
+        return verdict
+    return replace(verdict, score=verdict.score - sum(taken), parts=parts)
+
+
+def _same(recorded: Verdict, now: Verdict) -> bool:
+    def clean(text: str | None) -> str | None:  # as the file had to write it
+        return None if text is None else text.encode("utf-8", "replace").decode()
+
+    texts = (recorded.extracted, recorded.note) == (clean(now.extracted), clean(now.note))
+    score = abs(recorded.score - now.score) <= EXACT * max(1.0, abs(now.score))
+    return recorded.status is now.status and texts and score
