@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from evenodds.alarms import Watch
 from evenodds.bench import Report, short_bench
 from evenodds.curricula import Curriculum, Ladder, make_curriculum
 from evenodds.domain import Limits
@@ -15,7 +16,10 @@ from evenodds.errors import UsageError
 from evenodds.judge import open_judge, rows_by
 from evenodds.judge.options import JudgeOptions, default_workers
 from evenodds.places import BUNDLED, SMALL, bundled_folder
+from evenodds.run.audit import Evidence, evidence_of
 from evenodds.run.config import Config
+from evenodds.run.control import Beside, control_of
+from evenodds.run.lookout import watch_of
 from evenodds.tasks import Task, TaskOptions, check_gold, is_file, make_task
 
 FASTEST = {"cpu": 4096, "cuda": 8192}  # tokens of a pass; measured on a CPU, on a GPU not yet
@@ -212,13 +216,18 @@ def limits_of(config: Config, task: Task) -> Limits:
     return Limits(section.max_tokens, section.temperature, task.stop_strings)
 
 
+def evaluation_budget(config: Config) -> int:
+    """Tokens of one answer of an evaluation: its own budget, or that of training."""
+    return config.evaluation.max_tokens or config.sampling.max_tokens
+
+
 def evaluation_settings(config: Config, task: Task) -> EvaluationSettings:
-    """Evaluation samples from the policy as it is, at temperature 1, whatever training uses."""
+    """How an evaluation samples: at a temperature of its own, whatever training uses."""
     from evenodds.evaluation import EvaluationSettings
 
     section = config.evaluation
     return EvaluationSettings(
-        limits=Limits(config.sampling.max_tokens, 1.0, task.stop_strings),
+        limits=Limits(evaluation_budget(config), section.temperature, task.stop_strings),
         samples=section.samples,
         problems=section.problems,
         levels=section.levels and checked_levels(section.levels, "evaluation.levels", task),
@@ -258,21 +267,30 @@ def started(curriculum: Curriculum, config: Config, base: Mapping[str, Any]) -> 
 class Plan:
     """What can be made and checked before torch is imported and anything is written.
 
-    bench: what the short bench found; None where the configuration leaves it out.
+    bench: what the short bench found; None where the configuration leaves it out. evidence: what
+    there is beside the verifier. watch: the alarms that are looked for. control: the task that
+    evaluations measure beside this one.
     """
 
     config: Config
     task: Task
     curriculum: Curriculum
     bench: Report | None = None
+    evidence: Evidence = field(default_factory=Evidence)
+    watch: Watch = field(default_factory=Watch)
+    control: Beside = field(default_factory=Beside)
 
 
 def plan_of(config: Config, task: Task | None = None) -> Plan:
+    watch = watch_of(config)
     chosen = task or task_of(config)
-    with open_judge(chosen.verifier, judge_options(config)) as judge:
+    options = judge_options(config)
+    with open_judge(chosen.verifier, options) as judge:
         # a verifier that cannot judge the right answers would teach nothing
         chosen = check_gold(chosen, judge_rows=lambda _, pairs: rows_by(judge, pairs)).task
         checked_levels(config.evaluation.levels or (), "evaluation.levels", chosen)
         curriculum = curriculum_of(config, chosen)
         bench = short_bench(chosen, judge) if config.check.bench else None
-    return Plan(config, chosen, curriculum, bench)
+        evidence = evidence_of(config, chosen, style_of(config), judge, options)
+    control = control_of(config, chosen, style_of(config))
+    return Plan(config, chosen, curriculum, bench, evidence, watch, control)

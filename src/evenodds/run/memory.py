@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from evenodds.machine import usable_memory
 from evenodds.policies import memory as sizes_in
 from evenodds.policies.memory import Pass, Precision, Sizes
-from evenodds.run.build import FASTEST, policy_options
+from evenodds.run.build import FASTEST, evaluation_budget, policy_options
 from evenodds.sampling.packed import LARGE
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ class Work:
     """What a run asks for. prompt, answer: tokens of the longest. rows: decoded together at most.
 
     samples: answers of an evaluation to one problem; like a group they are decoded together.
+    evaluated: tokens of the longest answer of an evaluation, which is never learned from.
     tokens, checkpointing: micro-batch and gradient checkpointing where they are set, else None.
     """
 
@@ -42,12 +43,19 @@ class Work:
     group_size: int
     rows: int = 256
     samples: int = 1
+    evaluated: int = 0
     tokens: int | None = None
     checkpointing: bool | None = None
 
     @property
     def longest(self) -> int:
+        """Tokens of the longest row that is learned from."""
         return self.prompt + self.answer
+
+    @property
+    def slot(self) -> int:
+        """Tokens of the longest row that is sampled."""
+        return self.prompt + max(self.answer, self.evaluated)
 
     @property
     def fewest(self) -> int:
@@ -117,7 +125,7 @@ def _resident(sizes: Sizes, precision: Precision) -> int:
 
 def _row_bytes(sizes: Sizes, precision: Precision, work: Work) -> int:
     """Of one row that is sampled: its slot, its share of the draw, and of its group's prompt."""
-    slot = work.longest * sizes_in.kv_bytes(sizes, precision)
+    slot = work.slot * sizes_in.kv_bytes(sizes, precision)
     share = -(-work.prompt // work.group_size)
     prefill = sizes_in.prefill_bytes(sizes, precision, share)
     return slot + sizes_in.draw_bytes(sizes, 1) + prefill
@@ -146,9 +154,7 @@ def choose(sizes: Sizes, precision: Precision, work: Work, memory: int) -> Memor
         whole = rows // work.group_size * work.group_size  # groups come whole
         rows = min(work.rows, max(rows if rows == work.rows else whole, work.group_size))
     tokens, checkpointing = _micro_batch(sizes, precision, work, room if memory else None)
-    return MemoryPlan(
-        sizes, precision, work, memory, rows, rows * work.longest, tokens, checkpointing
-    )
+    return MemoryPlan(sizes, precision, work, memory, rows, rows * work.slot, tokens, checkpointing)
 
 
 def _micro_batch(
@@ -203,6 +209,7 @@ def work_of(config: Config, device: str, prompt: int) -> Work:
         group_size=config.sampling.group_size,
         rows=config.sampling.max_rows,
         samples=config.evaluation.samples,
+        evaluated=evaluation_budget(config),
         tokens=config.learner.micro_batch_tokens,
         checkpointing=config.learner.gradient_checkpointing,
     )

@@ -50,8 +50,8 @@ def _in_turn(plan: MemoryPlan) -> Iterator[Line]:
     """Sampling and learning, each with what it is made of."""
     sizes, precision, work = plan.sizes, plan.precision, plan.work
     token = sizes_in.kv_bytes(sizes, precision)
-    slots = plan.decoded * work.longest * token
-    why = f"{plan.decoded} rows × {work.longest:,} tokens × {token / 1024:,.1f} KiB"
+    slots = plan.decoded * work.slot * token
+    why = f"{plan.decoded} rows × {work.slot:,} tokens × {token / 1024:,.1f} KiB"
     yield "sampling: KV", slots, why
     yield "  draw and prompts", plan.sampling - slots, "logits of all rows; prompts of a batch"
     tokens, checkpointing = plan.micro_batch_tokens, plan.gradient_checkpointing

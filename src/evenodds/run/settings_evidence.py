@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import Field
 
+from evenodds.domain import SEEDS_OF_A_PART
 from evenodds.run.settings import Section
 
 
@@ -28,7 +29,12 @@ class EvaluationSection(Section):
         description="budget of one answer; default: that of training",
         examples=[96],
     )
-    seed: int = Field(1234, ge=0, description="the same before and after, never used in training")
+    seed: int = Field(
+        1234,
+        ge=0,
+        lt=SEEDS_OF_A_PART,
+        description="the same before and after, never used in training",
+    )
     every: int | None = Field(
         None, ge=1, description="steps between evaluations on the way", examples=[50]
     )
