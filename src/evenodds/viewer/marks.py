@@ -64,7 +64,11 @@ def marked(
 
 def _spans(texts: Sequence[str], classes: Sequence[str]) -> Markup:
     pairs = zip(texts, classes, strict=True)
-    return Markup("".join(f'<span class="{names}">{_shown(text)}</span>' for text, names in pairs))
+    return Markup("".join(f"<span{_class(names)}>{_shown(text)}</span>" for text, names in pairs))
+
+
+def _class(names: str) -> str:
+    return f' class="{names}"' if names else ""
 
 
 def _shown(text: str) -> str:

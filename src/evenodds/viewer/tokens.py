@@ -74,7 +74,8 @@ def _less(values: Floats | None, others: Floats | None) -> Floats | None:
 
 @dataclass(frozen=True)
 class Coloured:
-    """The tokens of a group with their colours. classes: [answers][tokens] of all measures."""
+    """The tokens of a group with their colours. classes: [answers][tokens] of all measures, those
+    without a colour left out."""
 
     numbers: tuple[TokenNumbers, ...]
     classes: tuple[tuple[str, ...], ...]
@@ -102,5 +103,6 @@ def _classes(answer: TokenNumbers, scales: Sequence[Scale], turn: str) -> tuple[
     for scale in scales:
         values = answer.of(scale.measure.name, turn)
         if values is not None:
-            columns.append(scale.classes(values))
+            pale = scale.pale
+            columns.append(["" if name == pale else name for name in scale.classes(values)])
     return tuple(" ".join(filter(None, row)) for row in zip(*columns, strict=True))
