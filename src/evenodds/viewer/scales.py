@@ -79,7 +79,8 @@ class Scale:
     @property
     def pale(self) -> str:
         """The class without a colour: of what is usual, or near 0."""
-        return f"{self.measure.letter}{len(self.edges) // 2 if self.measure.kind == 'diverging' else 0}"
+        place = len(self.edges) // 2 if self.measure.kind == "diverging" else 0
+        return f"{self.measure.letter}{place}"
 
     def classes(self, values: Floats) -> list[str]:
         """The class of each value; empty where it is not a number."""
