@@ -6,7 +6,10 @@ Rates are shares in [0, 1]; a difference is after - before, paired by problem.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -16,6 +19,7 @@ from evenodds.evaluation import (
     Record,
     Side,
     Tally,
+    Values,
     doubling,
     finite,
     label_of,
@@ -24,7 +28,18 @@ from evenodds.evaluation import (
     side_of,
     tally_of,
 )
-from evenodds.statistics import Estimate, paired_difference, pass_at_k, pass_at_k_curve
+from evenodds.report.measures import majorities, pass_rates
+from evenodds.statistics import (
+    CatchUp,
+    Estimate,
+    bootstrap_interval,
+    catch_up,
+    gained_minus_lost,
+    mcnemar,
+    mean_of_shares,
+    paired_difference,
+    pass_at_k_curve,
+)
 
 __all__ = [
     "BETTER",
@@ -52,7 +67,10 @@ FEWEST = 20  # an interval over fewer problems is too rough for a verdict
 
 @dataclass(frozen=True)
 class Row:
-    """One level, or the whole ladder (`level` is None): before, after, and the paired gains."""
+    """One level, one source, or all (`level` is None): before, after, and the paired gains.
+
+    length_gain: in tokens; None where the lengths or the budget of an answer are not known.
+    """
 
     level: int | None
     label: str
@@ -61,6 +79,7 @@ class Row:
     after: Side
     gain: Estimate
     greedy_gain: Estimate | None
+    length_gain: Estimate | None = None
 
     @property
     def verdict(self) -> str:
@@ -70,17 +89,22 @@ class Row:
 
 @dataclass(frozen=True)
 class Coverage:
-    """Problems by whether any sampled answer was right: before only, after only, both, neither."""
+    """Problems by whether they were solved: before only, after only, both, neither.
+
+    p: McNemar's test of gained against lost, the mid-p-value. net: gained - lost as a share of all.
+    """
 
     gained: int
     lost: int
     kept: int
     never: int
+    p: float = 1.0
+    net: Estimate = field(default_factory=lambda: Estimate(math.nan, -1.0, 1.0))
 
 
 @dataclass(frozen=True)
 class Curves:
-    """Unbiased pass@k of both policies for each k, and the paired difference."""
+    """Unbiased pass@k, or maj@k, of both policies for each k, and the paired difference."""
 
     ks: tuple[int, ...]
     before: tuple[Estimate, ...]
@@ -88,15 +112,31 @@ class Curves:
     gain: tuple[Estimate, ...]
 
 
+NO_CURVES = Curves((), (), (), ())
+
+
 @dataclass(frozen=True)
 class Comparison:
-    """All that is known about what training changed. `unmatched`: problems on one side only."""
+    """All that is known about what training changed. `unmatched`: problems on one side only.
+
+    coverage: by any right answer among the sampled ones; greedy_coverage: by the greedy one.
+    majority: maj@k; empty where the records have no votes, as older ones. catch_up: the k at which
+    pass@k of the base reaches that of the trained policy; None where that is not ahead at k = 1.
+    sources: rows by where the problems come from, where there is more than one place. gained, lost:
+    keys of the problems, in the order of the ladder.
+    """
 
     overall: Row
     levels: tuple[Row, ...]
     curves: Curves
     coverage: Coverage
     unmatched: int = 0
+    greedy_coverage: Coverage | None = None
+    majority: Curves = NO_CURVES
+    catch_up: CatchUp | None = None
+    sources: tuple[Row, ...] = ()
+    gained: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -146,21 +186,35 @@ def compare(base: Record, final: Record) -> Comparison:
     """Both evaluations over the problems that both have answered, matched by level and key."""
     before, after = levels_of(base), levels_of(final)
     shared = [level for level in before if level in after]
-    pairs = [_matched(before[level], after[level]) for level in shared]
-    labels = [label_of(level, before[level]) for level in shared]
+    matched = [_matched(before[level], after[level]) for level in shared]
+    budget = _budget(base, final)
+    tallies = [
+        (
+            tally_of(before[level], [p for p, _ in pairs]),
+            tally_of(after[level], [p for _, p in pairs]),
+        )
+        for level, pairs in zip(shared, matched, strict=True)
+    ]
     rows = [
-        _row(level, label, *pair)
-        for level, label, pair in zip(shared, labels, pairs, strict=True)
+        _row(level, label_of(level, before[level]), *pair, budget)
+        for level, pair in zip(shared, tallies, strict=True)
         if pair[0].tries.size
     ]
-    firsts, seconds = pooled([pair[0] for pair in pairs]), pooled([pair[1] for pair in pairs])
-    total = _count(base) + _count(final)
+    firsts, seconds = pooled([pair[0] for pair in tallies]), pooled([pair[1] for pair in tallies])
+    keys = [str(first["key"]) for first, _ in chain.from_iterable(matched)]
+    solved, solves = firsts.right > 0, seconds.right > 0
     return Comparison(
-        overall=_row(None, "all levels", firsts, seconds),
+        overall=_row(None, "all levels", firsts, seconds, budget),
         levels=tuple(rows),
         curves=_curves(firsts, seconds),
-        coverage=_coverage(firsts.right > 0, seconds.right > 0),
-        unmatched=total - 2 * firsts.tries.size,
+        coverage=_coverage(solved, solves),
+        unmatched=_count(base) + _count(final) - 2 * len(keys),
+        greedy_coverage=_greedy_coverage(firsts, seconds),
+        majority=_majority(firsts, seconds),
+        catch_up=_catch_up(firsts, seconds),
+        sources=tuple(_by_source(before, after, shared, matched, budget)),
+        gained=tuple(key for key, is_new in zip(keys, solves & ~solved, strict=True) if is_new),
+        lost=tuple(key for key, is_gone in zip(keys, solved & ~solves, strict=True) if is_gone),
     )
 
 
@@ -186,50 +240,128 @@ def _tries(problem: Record) -> int:
     return int(problem.get("tries") or 0)
 
 
-def _matched(base: Record, final: Record) -> tuple[Tally, Tally]:
-    """Tallies over the problems judged on both sides, in the same order."""
+Pairs = list[tuple[Record, Record]]
+
+
+def _matched(base: Record, final: Record) -> Pairs:
+    """The problems of a level that were judged on both sides, in the order of the base."""
     after = {str(p["key"]): p for p in final.get("problems", []) if _tries(p) > 0}
-    pairs = [
+    return [
         (p, after[str(p["key"])])
         for p in base.get("problems", [])
         if _tries(p) > 0 and str(p["key"]) in after
     ]
-    return tally_of(base, [p for p, _ in pairs]), tally_of(final, [p for _, p in pairs])
 
 
-def _row(level: int | None, label: str, first: Tally, second: Tally) -> Row:
+def _budget(base: Record, final: Record) -> float | None:
+    """The longest that an answer may be, in tokens; None where a record does not say."""
+    most = [record.get("settings", {}).get("max_tokens") for record in (base, final)]
+    known = [float(value) for value in most if isinstance(value, int | float) and value > 0]
+    return max(known) if len(known) == 2 else None
+
+
+def _row(
+    level: int | None, label: str, first: Tally, second: Tally, budget: float | None = None
+) -> Row:
     both = ~(np.isnan(first.greedy) | np.isnan(second.greedy))
     greedy = paired_difference(first.greedy[both], second.greedy[both]) if both.any() else None
-    gain = paired_difference(first.rates, second.rates)
-    size = int(first.tries.size)
-    return Row(level, label, size, side_of(first, both), side_of(second, both), gain, greedy)
+    return Row(
+        level=level,
+        label=label,
+        problems=int(first.tries.size),
+        before=side_of(first, both),
+        after=side_of(second, both),
+        gain=paired_difference(first.rates, second.rates),
+        greedy_gain=greedy,
+        length_gain=_longer(second.length - first.length, budget),
+    )
+
+
+def _longer(values: Values, budget: float | None) -> Estimate | None:
+    known = values[~np.isnan(values)]
+    if budget is None or not known.size or float(np.abs(known).max()) > budget:
+        return None
+    return Estimate(float(known.mean()), *bootstrap_interval(known, -budget, budget))
+
+
+def _by_source(
+    before: Mapping[int, Record],
+    after: Mapping[int, Record],
+    shared: Sequence[int],
+    matched: Sequence[Pairs],
+    budget: float | None,
+) -> Iterator[Row]:
+    """A row for each source, over all levels; none where there is only one."""
+    names = [str(first.get("source") or "") for first, _ in chain.from_iterable(matched)]
+    for name in dict.fromkeys(names) if len(set(names)) > 1 else ():
+        sides: tuple[list[Tally], list[Tally]] = ([], [])
+        for level, pairs in zip(shared, matched, strict=True):
+            of = [pair for pair in pairs if str(pair[0].get("source") or "") == name]
+            sides[0].append(tally_of(before[level], [first for first, _ in of]))
+            sides[1].append(tally_of(after[level], [second for _, second in of]))
+        yield _row(None, name or "unknown", pooled(sides[0]), pooled(sides[1]), budget)
 
 
 def _coverage(before: NDArray[np.bool_], after: NDArray[np.bool_]) -> Coverage:
+    gained, lost = int((~before & after).sum()), int((before & ~after).sum())
     return Coverage(
-        gained=int((~before & after).sum()),
-        lost=int((before & ~after).sum()),
+        gained=gained,
+        lost=lost,
         kept=int((before & after).sum()),
         never=int((~before & ~after).sum()),
+        p=mcnemar(gained, lost),
+        net=gained_minus_lost(gained, lost, before.size),
     )
+
+
+def _greedy_coverage(first: Tally, second: Tally) -> Coverage | None:
+    both = ~(np.isnan(first.greedy) | np.isnan(second.greedy))
+    return _coverage(first.greedy[both] > 0, second.greedy[both] > 0) if both.any() else None
+
+
+def _most(first: Tally, second: Tally) -> int:
+    """The number of answers that both sides have for half of the problems; 0 without problems."""
+    fewest = np.minimum(first.tries, second.tries)
+    return int(np.median(fewest)) if fewest.size else 0
 
 
 def _curves(first: Tally, second: Tally) -> Curves:
     """k doubles up to the number of answers that both sides have for half of the problems."""
-    fewest = np.minimum(first.tries, second.tries)
-    if not fewest.size:
-        return Curves((), (), (), ())
-    most = int(np.median(fewest))
+    most = _most(first, second)
+    if not most:
+        return NO_CURVES
     ks = doubling(most)
-    gains = [_pass_gain(first, second, fewest >= k, k) for k in ks]
+    gains = [_pass_gain(first, second, k, k) for k in ks]
     before = pass_at_k_curve(first.tries, first.right, ks)
     after = pass_at_k_curve(second.tries, second.right, ks)
     return Curves(ks, tuple(before), tuple(after), tuple(gains))
 
 
-def _pass_gain(first: Tally, second: Tally, kept: NDArray[np.bool_], k: int) -> Estimate:
-    def rates(tally: Tally) -> list[float]:
-        counts = zip(tally.tries[kept], tally.right[kept], strict=True)
-        return [pass_at_k(int(tries), int(right), k) for tries, right in counts]
+def _majority(first: Tally, second: Tally) -> Curves:
+    """maj@k for the same k; empty where a side has no votes."""
+    most = _most(first, second)
+    if not most or not any(first.votes) or not any(second.votes):
+        return NO_CURVES
+    ks = doubling(most)
+    before: list[Estimate] = []
+    after: list[Estimate] = []
+    gains: list[Estimate] = []
+    for k in ks:
+        pair = majorities(first, k), majorities(second, k)
+        both = ~np.isnan(pair[0] + pair[1])
+        before.append(mean_of_shares(pair[0][both]))
+        after.append(mean_of_shares(pair[1][both]))
+        gains.append(paired_difference(pair[0][both], pair[1][both]))
+    return Curves(ks, tuple(before), tuple(after), tuple(gains))
 
-    return paired_difference(rates(first), rates(second))
+
+def _pass_gain(first: Tally, second: Tally, k: int, answers: int) -> Estimate:
+    """Of pass@k, over the problems that have so many answers on both sides."""
+    kept = np.minimum(first.tries, second.tries) >= answers
+    return paired_difference(pass_rates(first, k)[kept], pass_rates(second, k)[kept])
+
+
+def _catch_up(first: Tally, second: Tally) -> CatchUp | None:
+    """Over the problems that have, on both sides, as many answers as half of them have."""
+    most = _most(first, second)
+    return catch_up([_pass_gain(first, second, k, most) for k in range(1, most + 1)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -65,11 +67,16 @@ def bootstrap_ends(
 
 def _means(pool: Values, size: int) -> Values:
     """[RESAMPLES, ...] the means of `size` draws, with replacement, from the last axis."""
-    rng, width = np.random.default_rng(SEED), pool.shape[-1]
+    width = pool.shape[-1]
     rows = max(1, CHUNK // width)
-    found: list[Values] = []
-    for start in range(0, RESAMPLES, rows):
-        drawn = rng.integers(0, width, (min(rows, RESAMPLES - start), size))
-        shares = np.array([np.bincount(row, minlength=width) for row in drawn]) / size
-        found.append(np.tensordot(shares, pool, (1, -1)))
-    return np.concatenate(found)
+    parts = [(start, min(rows, RESAMPLES - start)) for start in range(0, RESAMPLES, rows)]
+    return np.concatenate(
+        [np.tensordot(_weights(*part, width, size), pool, (1, -1)) for part in parts]
+    )
+
+
+@lru_cache(maxsize=2)  # the levels of a ladder mostly have as many problems
+def _weights(start: int, rows: int, width: int, size: int) -> Values:
+    """[rows, width] how often each was drawn, as a share of all draws. Not to be written into."""
+    drawn = np.random.default_rng([SEED, start]).integers(0, width, (rows, size))
+    return np.array([np.bincount(row, minlength=width) for row in drawn]) / size

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from evenodds.errors import UsageError
-from evenodds.statistics.checks import Values, require_count
-from evenodds.statistics.differences import paired_ends
-from evenodds.statistics.pass_at import pass_at_k_values
+from evenodds.statistics.checks import Values
+from evenodds.statistics.estimate import Estimate
 
 
 @dataclass(frozen=True)
@@ -43,49 +40,22 @@ class CatchUp:
         return {"k": self.k, "low": self.low, "high": self.high, "most": self.most}
 
 
-def catch_up(
-    tries: ArrayLike,
-    before: ArrayLike,
-    after: ArrayLike,
-    most: int | None = None,
-    confidence: float = 0.95,
-) -> CatchUp | None:
+def catch_up(gains: Sequence[Estimate]) -> CatchUp | None:
     """The k at which the base catches up; None where the trained policy is not ahead at k = 1.
 
-    tries: [problems] answers of each problem on each side, the fewer of the two. before, after:
-    [problems] right answers among that many, of the base and of the trained policy. most: the
-    largest k looked at, by default the fewest tries; problems with fewer are left out.
+    gains: the differences trained - base of pass@1, pass@2, …, each with its paired interval.
 
-    The interval is the set of those k at which the paired difference of pass@k has an interval
-    with zero in it (a test turned round, as Fieller's is): it holds the true k as often as that
-    interval holds the true difference, and it cannot have zero width.
-
-    Raises UsageError if no problem has `most` answers.
+    The interval is the set of those k at which the interval of the difference has zero in it (a
+    test turned round, as Fieller's is): it holds the true k as often as those hold the true
+    difference, and it has no zero width because they have none.
     """
-    answers = np.asarray(tries, dtype=np.float64)
-    most_ = int(answers.min(initial=math.inf)) if most is None and answers.size else most or 0
-    require_count("most", most_, 1)
-    kept = answers >= most_
-    if not kept.any():
-        raise UsageError(f"no problem has {most_} answers on both sides. Lower the largest k.")
-    counts = (np.asarray(side, dtype=np.float64)[kept] for side in (before, after))
-    curves = np.array([_ends(answers[kept], *pair, confidence) for pair in _each(most_, *counts)])
-    mean, low, high = curves.T
-    if not mean[0] > 0:
+    if not gains or not gains[0].mean > 0:
         return None
-    return CatchUp(crossing(mean), crossing(low), crossing(high), most_)
-
-
-def _each(most: int, before: Values, after: Values) -> list[tuple[Values, Values, int]]:
-    return [(before, after, k) for k in range(1, most + 1)]
-
-
-def _ends(
-    tries: Values, before: Values, after: Values, k: int, confidence: float
-) -> tuple[float, float, float]:
-    first, second = (pass_at_k_values(tries, side, k) for side in (before, after))
-    mean, low, high = paired_ends(first, second, confidence)
-    return float(mean), float(low), float(high)
+    mean, low, high = (
+        crossing(np.array([getattr(gain, name) for gain in gains]))
+        for name in ("mean", "low", "high")
+    )
+    return CatchUp(mean, low, high, len(gains))
 
 
 def crossing(values: Values) -> float | None:
