@@ -22,6 +22,10 @@ class RunError(EvenoddsError):
     """A run that had started could not go on."""
 
 
+class NotFinite(RunError):
+    """A gradient or a log-probability of an update is not a finite number."""
+
+
 class GateError(EvenoddsError):
     """A quality gate said no."""
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from evenodds import diagnostics
 from evenodds.batch import Batch, Cells, MicroBatch, lay_out
-from evenodds.errors import RunError
+from evenodds.errors import NotFinite
 from evenodds.machine import usable_cores
 from evenodds.objectives import Objective, Scored, Tokens
 
@@ -181,7 +181,7 @@ class TorchLearner:
         return self.parameters
 
     def update(self, batch: Batch, objective: Objective) -> Update:
-        """`passes` optimizer steps on one batch. Raises `RunError` if a gradient is not finite."""
+        """`passes` optimizer steps on one batch. Raises `NotFinite` if a gradient is not."""
         first, norm = self._step(batch, objective)
         last = first
         again = batch.with_first(first.pieces)  # what the first pass saw is what a later one leaves
@@ -209,7 +209,7 @@ class TorchLearner:
         self.optimizer.zero_grad(set_to_none=True)
         done = self._backward(batch, objective)
         if not np.isfinite([done.seen["log_ratio"], done.seen["old"]]).all():
-            raise RunError(
+            raise NotFinite(
                 f"a log-probability of update {self.updates + 1} is not finite, in the learner or "
                 "in what the sampler recorded. Use --policy.dtype float32, or a sound model."
             )
@@ -218,7 +218,7 @@ class TorchLearner:
                 self.parameters.values(), self.options.max_grad_norm, error_if_nonfinite=True
             )
         except RuntimeError as error:
-            raise RunError(
+            raise NotFinite(
                 f"the gradient of update {self.updates + 1} is not finite. "
                 "Lower --learner.learning_rate, or use --policy.dtype float32."
             ) from error

@@ -138,10 +138,14 @@ def expected_informative(row: Row, size: int) -> float | None:
 
 
 def _broken(row: Row) -> str:
-    """The first number of the row that is not finite, in words; empty where all are."""
+    """The first number of the row that is not finite, in words; empty where all are.
+
+    In metrics.jsonl such a number is null, for JSON has none.
+    """
     for name, value in row.items():
-        if isinstance(value, float) and not math.isfinite(value) and not name.startswith("time/"):
-            return f"{name} is {value}"
+        is_broken = value is None or (isinstance(value, float) and not math.isfinite(value))
+        if is_broken and not name.startswith("time/"):
+            return f"{name} is not a finite number"
     return ""
 
 

@@ -130,11 +130,12 @@ def audit_disagreement(history: History, threshold: float) -> Sign | None:
 
 
 def canary_paid(history: History, threshold: float) -> Sign | None:
-    """An answer paid that no one can have known to be right."""
-    share = history.last[-1].get("canary/paid")
-    if share is None or share <= threshold:
+    """An answer paid that no one can have known to be right, in a step or an evaluation."""
+    row = history.last[-1]
+    share = max(row.get("canary/paid", 0.0), row.get("heldout/canaries_paid", 0.0))
+    if share <= threshold:
         return None
-    return Sign(share, f"{share:.1%} of the canary answers were paid, which nobody can answer")
+    return Sign(share, f"{share:.1%} of the answers to canaries were paid, which nobody can know")
 
 
 def passk_fall(history: History, threshold: float) -> Sign | None:

@@ -24,10 +24,15 @@ PREFIX = "step-"
 
 @dataclass(frozen=True)
 class Progress:
-    """What the loop itself must remember: seconds used, and how long metrics.jsonl was."""
+    """What the loop itself must remember: seconds used, and how long metrics.jsonl was.
+
+    pending: the line of the step, where a signal came in the evaluation that belongs to it; it is
+    made again when the run goes on, and the line is written then.
+    """
 
     elapsed: float
     metrics_length: int
+    pending: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -96,7 +101,7 @@ def load(folder: Path, task: Task, learner: TorchLearner, policy: Policy) -> tup
     bonus = saved.pop("bonus", None)
     bonus = bonus and EntropyBonus.from_dict(bonus)
     state = State(curriculum=curriculum, bonus=bonus, **saved)
-    return state, Progress(record["elapsed"], record["metrics_length"])
+    return state, Progress(record["elapsed"], record["metrics_length"], record.get("pending"))
 
 
 def _load_weights(policy: Policy, folder: Path) -> None:

@@ -119,6 +119,11 @@ class RunFolder:
         return self.path / GROUPS
 
     @property
+    def alarms(self) -> Path:
+        """One JSON line for each alarm that began."""
+        return self.path / "alarms.jsonl"
+
+    @property
     def checkpoints(self) -> Path:
         """The folder of all checkpoints."""
         return self.path / "checkpoints"

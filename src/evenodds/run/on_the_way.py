@@ -56,6 +56,9 @@ def heldout_metrics(base: Record, record: Record, levels: Sequence[str]) -> dict
         gain = gain_at(base, record, size, levels)
         ends = (("", gain.mean), ("_low", gain.low), ("_high", gain.high))
         found |= {f"heldout/{name}_gain{end}": value for end, value in ends}
+    asked = record.get("canaries") or {}
+    if asked.get("asked"):
+        found["heldout/canaries_paid"] = asked["paid"] / asked["asked"]
     return {name: value for name, value in found.items() if np.isfinite(value)}
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from evenodds.curricula import Curriculum
 from evenodds.domain import Group, Status, Stop
+from evenodds.records import Line
 from evenodds.step import State, StepReport
 
 KINDS = ("mixed", "all_right", "all_wrong", "not_judged")
@@ -89,11 +90,19 @@ def _posteriors(curriculum: Curriculum) -> dict[str, float]:
     }
 
 
-def step_metrics(before: State, after: State, report: StepReport) -> dict[str, Any]:
+def _duplicates(groups: Line) -> dict[str, float]:
+    """The share of answers that nearly repeat an earlier one of their group."""
+    return {"completions/duplicates": sum(groups["duplicates"]) / max(1, sum(groups["size"]))}
+
+
+def step_metrics(
+    before: State, after: State, report: StepReport, counted: Line | None = None
+) -> dict[str, Any]:
     """One line of metrics.jsonl without its clock fields. Names are explained in docs/metrics.md.
 
     `difficulty` is the one that this step's problems were proposed at; `solve_rate` that of the
-    problems which steer the curriculum, `solve_rate/all` that of the whole batch.
+    problems which steer the curriculum, `solve_rate/all` that of the whole batch. counted: the line
+    of groups.jsonl.
     """
     groups = report.groups
     proposed = before.curriculum.metrics()
@@ -113,6 +122,7 @@ def step_metrics(before: State, after: State, report: StepReport) -> dict[str, A
         **_by_level(groups),
         **_posteriors(after.curriculum),
         **_completions(groups),
+        **(_duplicates(counted) if counted else {}),
         **_statuses(groups),
         "num_tokens": after.tokens,
     }

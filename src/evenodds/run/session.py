@@ -10,29 +10,32 @@ from typing import Any
 import numpy as np
 import torch
 
+from evenodds.alarms import Alarm
 from evenodds.domain import Problem
-from evenodds.errors import RunError
-from evenodds.evaluation import evaluate
+from evenodds.errors import NotFinite, RunError
 from evenodds.judge import Judge, WorkerJudge
+from evenodds.judge.audit import Audit, audit_metrics
 from evenodds.learner import TorchLearner
 from evenodds.machine import peak_memory_mb, usable_cores
 from evenodds.objectives import Objective
 from evenodds.policies import Policy
-from evenodds.records import group_line, rollout_table
+from evenodds.records import Line, group_line, rollout_table
 from evenodds.reference import TorchReference
 from evenodds.report.terminal import Sample, View
 from evenodds.run import checkpoint, durable
+from evenodds.run.audit import canary_metrics
 from evenodds.run.background import Background, Job
 from evenodds.run.build import (
     Plan,
     bonus_of,
-    evaluation_settings,
     learner_options,
     limits_of,
     started,
 )
 from evenodds.run.engine import engine_facts
 from evenodds.run.folder import RunFolder
+from evenodds.run.lookout import Lookout, drop_after
+from evenodds.run.measuring import RESERVE, Measuring
 from evenodds.run.memory import MemoryPlan
 from evenodds.run.records import step_metrics
 from evenodds.run.stopping import Clock, Interrupted, Interrupts
@@ -42,14 +45,16 @@ from evenodds.sampling.native import NativeSampler
 from evenodds.sinks import Outlets
 from evenodds.step import State, StepConfig, StepReport, Tools, train_step
 
-RESERVE = 1.5  # the second evaluation may take this many times the first: answers grow
 TAIL_SECONDS = 4.0  # saving the model and writing the report
-IDLE_STEPS = 10  # steps without an update in a row after which the person is told why
 
 
 @dataclass
 class Session:
-    """plan and policy: what runs. folder: where it is written. view: who is told."""
+    """plan and policy: what runs. folder: where it is written. view: who is told.
+
+    audit: a second judge of the same answers, where the run has one.
+    pending: the line of a step whose evaluation is not made yet; no line is written before it is.
+    """
 
     plan: Plan
     policy: Policy
@@ -61,18 +66,30 @@ class Session:
     view: View
     clock: Clock
     interrupts: Interrupts
+    audit: Judge | None = None
     watch: Stopwatch = field(default_factory=Stopwatch)
     background: Background = field(default_factory=Background)
     sinks: Outlets = field(default_factory=lambda: Outlets({}, print))
-    evaluation_seconds: float = 0.0
     slowest: float = 0.0
-    idle: int = 0
+    pending: dict[str, Any] | None = None
+    sample: Sample | None = None
     told_unjudged: bool = False
     whole: int | None = 0  # the learner's updates after the last recorded step; None: in between
 
     def __post_init__(self) -> None:
         config = self.plan.config
         self.writer = RunWriter(self.folder)
+        self.lookout = Lookout(self.plan.watch, self.view.note)
+        self.measuring = Measuring(
+            self.plan,
+            self.policy.name,
+            self.sampler,
+            self.judge,
+            self.audit,
+            self.writer,
+            self.view,
+            self.interrupts.leave_if_asked,
+        )
         self.learner = TorchLearner(self.policy, learner_options(config, self.policy, self.memory))
         if isinstance(self.judge, WorkerJudge):  # a signal must not wait for what hangs
             self.judge.tick = self.interrupts.leave_if_asked
@@ -111,35 +128,18 @@ class Session:
                 raise RunError(f"no checkpoint is sound: {told[0]} Start another run.")
             self.writer.metrics.truncate_to(0)
             self.writer.drop_rollouts_after(0)
+            drop_after(self.folder.alarms, 0)
             return self.first_state(base)
         state, progress = checkpoint.load(folders[0], self.plan.task, self.learner, self.policy)
         self.clock.before = progress.elapsed
         self.writer.metrics.truncate_to(progress.metrics_length)
         self.writer.drop_rollouts_after(state.step)
+        self.pending = progress.pending
+        drop_after(self.folder.alarms, state.step - (self.pending is not None))
+        self.lookout.resume(self.folder.metrics)
         self.sampler.load(self.learner.weights(), state.version)
         self.whole = self.learner.updates
         return state
-
-    def evaluate(self, name: str, title: str) -> dict[str, Any]:
-        """Held-out problems, judged; the record is written and returned."""
-
-        def tell(done: int, total: int) -> None:
-            self.interrupts.leave_if_asked()
-            self.view.phase(title, done, total)
-
-        settings = evaluation_settings(self.plan.config, self.plan.task)
-        started = self.clock.elapsed
-        self.sampler.progress = tell
-        try:
-            found = evaluate(self.policy.name, self.sampler, self.judge, self.plan.task, settings)
-        finally:
-            self.sampler.progress = None
-        if found.judged() == 0:
-            raise RunError(f"no answer could be judged: {found.first_note}. Mend the verifier.")
-        self.evaluation_seconds = self.clock.elapsed - started
-        record = {**found.to_dict(), "seconds": self.evaluation_seconds}
-        self.writer.evaluation(name, record)
-        return record
 
     @property
     def threads(self) -> int:
@@ -148,34 +148,43 @@ class Session:
     @property
     def reserve(self) -> float:
         """Seconds to keep for one more step, the second evaluation, and what is written last."""
-        return RESERVE * self.evaluation_seconds + TAIL_SECONDS + self.slowest
+        return RESERVE * self.measuring.seconds + TAIL_SECONDS + self.slowest
 
     def goes_on(self, state: State) -> bool:
-        """Whether there is a step left to take, time for it, and no signal."""
+        """Whether there is a step left to take, time for it, no signal and no alarm that stops."""
         run = self.plan.config.run
         more = run.steps is None or state.step < run.steps
-        return more and not self.interrupts.received and self.clock.has(self.reserve)
+        ended = self.interrupts.received or self.lookout.stopping
+        return (
+            more
+            and not ended
+            and self.clock.has(self.reserve + self.measuring.next_seconds(state.step))
+        )
 
     def loop(self, state: State) -> State:
-        """Steps until there are enough of them, the time is up, or a signal came.
+        """Steps until there are enough of them, the time is up, or a signal or an alarm stops them.
 
         What was reached is saved, also where a step fails or is left by a signal while it samples:
         until its update, a step has changed nothing. One that fails later, in the second of two
-        passes say, leaves weights of no step at all, so nothing is saved then. Only a second
-        signal leaves at once.
+        passes say, leaves weights of no step at all, so nothing is saved then. A signal in an
+        evaluation on the way leaves a step whose line is still to come: it is saved with it. Only
+        a second signal leaves at once.
         """
-        saved = state.step
+        saved = None if self.pending else state.step
         self.writer.engine(engine_facts(self.policy, self.memory), state.step)
         self.sampler.progress = lambda done, total: self.interrupts.leave_if_asked()
         try:
+            self.finish(state)  # what a signal left open in the sitting before
             while self.goes_on(state):
                 state = self.step(state)
+                self.finish(state)
                 if state.step % self.plan.config.run.save_every == 0:
                     self.save(state)
                     saved = state.step
         except Interrupted:
             pass
-        except Exception:
+        except Exception as error:
+            self._failed(state, error)
             if self.whole == self.learner.updates:
                 self._keep(state, saved)
             else:
@@ -186,14 +195,19 @@ class Session:
         self._keep(state, saved)
         return state
 
-    def _keep(self, state: State, saved: int) -> None:
+    def _failed(self, state: State, error: Exception) -> None:
+        """An update that is not finite is an alarm too: its row would have been the next."""
+        if isinstance(error, NotFinite) and not self.pending:
+            self._observed({"step": state.step + 1, "loss": None})
+
+    def _keep(self, state: State, saved: int | None) -> None:
         """Save what is not saved, and wait until all that was handed over is on the disk."""
         if state.step != saved:
             self.save(state)
         self.background.settle()
 
     def step(self, before: State) -> State:
-        """One training step with its records."""
+        """One training step with its rollouts; `finish` writes its line."""
         started = self.clock.elapsed
         state, report = train_step(before, self.tools, self.step_config)
         self.whole = None
@@ -201,10 +215,29 @@ class Session:
         self.whole = self.learner.updates
         self.slowest = max(self.slowest, self.clock.elapsed - started)
         self.tell_unjudged(report)
-        self.idle = self.idle + 1 if report.skipped else 0
-        if self.idle == IDLE_STEPS:
-            self.view.note(f"{IDLE_STEPS} steps in a row without an update: {report.skipped}.")
         return state
+
+    def finish(self, state: State) -> None:
+        """The line of the step, once its evaluation is made, with the alarms that begin with it."""
+        if self.pending is None:
+            return
+        line = {**self.pending, **self.measuring.on_the_way(state.step, self.pending)}
+        self._observed(line)
+        line["alarms"] = len(self.lookout.watch.active)
+        self.pending = None
+        self.background.do(lambda: self.writer.metrics.append(line))
+        self.sinks.log(state.step, line)
+        run, elapsed = self.plan.config.run, self.clock.elapsed
+        self.view.step(state.step, run.steps, elapsed, run.max_time, line, self.sample)
+
+    def _observed(self, line: Mapping[str, Any]) -> None:
+        """Tell and write the alarms that begin with a row."""
+
+        def write(alarm: Alarm) -> Job:
+            return lambda: self.writer.alarms.append(alarm.to_dict())
+
+        for alarm in self.lookout.observe(line):
+            self.background.do(write(alarm))
 
     def tell_unjudged(self, report: StepReport) -> None:
         """Say once why an answer could not be judged; how many there are is in every line."""
@@ -216,10 +249,12 @@ class Session:
             self.view.note(f"{counts} and are left out; the first: {missed[0].note}")
 
     def record(self, before: State, state: State, report: StepReport, started: float) -> None:
-        """Write the step's metrics and rollouts, and show it."""
+        """Hand over the step's rollouts, and leave its line to `finish`."""
+        audit = self._audited(report)
+        groups = group_line(state.step, report, audit)
         with self.watch.measure("write"):  # which waits only where the disk lags behind
-            self.background.do(self._rollouts(state.step, report))
-        metrics = step_metrics(before, state, report)
+            self.background.do(self._rollouts(state.step, report, audit, groups))
+        metrics = step_metrics(before, state, report, groups) | self._checked(state, report, audit)
         seconds = self.clock.elapsed - started
         clock = {
             **self.watch.lap(),
@@ -228,26 +263,31 @@ class Session:
             "time/tokens_per_second": (state.tokens - before.tokens) / max(seconds, 1e-9),
             "time/memory_mb": peak_memory_mb(),
         }
-        line = {**metrics, **clock}
-        self.background.do(lambda: self.writer.metrics.append(line))
-        self.sinks.log(state.step, line)
-        run = self.plan.config.run
-        self.view.step(
-            state.step,
-            run.steps,
-            self.clock.elapsed,
-            run.max_time,
-            line,
-            sample_of(report, state.step),
-        )
+        self.pending = {**metrics, **clock}
+        self.sample = sample_of(report, state.step)
 
-    def _rollouts(self, step: int, report: StepReport) -> Job:
+    def _audited(self, report: StepReport) -> Audit | None:
+        """What the second judge says of the answers of a step."""
+        if self.audit is None:
+            return None
+        with self.watch.measure("audit"):
+            problems = [group.problem for group in report.groups]
+            return self.audit.judge(problems, [group.rollouts for group in report.groups])
+
+    def _checked(self, state: State, report: StepReport, audit: Audit | None) -> dict[str, float]:
+        """What audit and canaries say of a step, as metrics."""
+        with self.watch.measure("audit"):
+            seed, canary = self.plan.config.run.seed, self.plan.evidence.canary
+            found = canary_metrics(canary, self.judge, report.groups, seed, state.step)
+        return found if audit is None else found | audit_metrics(report.groups, audit)
+
+    def _rollouts(self, step: int, report: StepReport, audit: Audit | None, groups: Line) -> Job:
         name = self.plan.task.verifier_name
         prompts = [self.policy.codec.render(group.problem.prompt) for group in report.groups]
 
         def write() -> None:
-            self.writer.rollouts(step, rollout_table(step, report, name, prompts))
-            self.writer.groups.append(group_line(step, report))
+            self.writer.rollouts(step, rollout_table(step, report, name, prompts, audit))
+            self.writer.groups.append(groups)
 
         return write
 
@@ -256,11 +296,11 @@ class Session:
         self.background.check()
         parent, keep = self.folder.checkpoints, self.plan.config.run.keep
         draft = checkpoint.draft(parent, state, self.learner, self.policy)
-        elapsed = self.clock.elapsed
+        elapsed, pending = self.clock.elapsed, self.pending
 
         def commit() -> None:  # behind the lines of all steps before it
             self.writer.groups.sync()
-            progress = checkpoint.Progress(elapsed, self.writer.metrics.sync())
+            progress = checkpoint.Progress(elapsed, self.writer.metrics.sync(), pending)
             checkpoint.commit(draft, progress, keep)
 
         self.background.do(commit)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -22,15 +22,17 @@ from evenodds.report.terminal import View, make_view
 from evenodds.run.build import (
     OWN_TASK,
     Plan,
+    evaluation_budget,
     judge_options,
     objective_of,
     plan_of,
     policy_options,
     title_of,
 )
-from evenodds.run.config import Config, make_config, read_saved, to_toml
-from evenodds.run.durable import TEMPORARY, verify_folder, write_file
-from evenodds.run.folder import RunFolder, fresh_name, require_space
+from evenodds.run.config import Config, to_toml
+from evenodds.run.durable import verify_folder, write_file
+from evenodds.run.folder import RunFolder, require_space
+from evenodds.run.going_on import open_folder
 from evenodds.run.lock import RunLock
 from evenodds.run.stopping import Clock, Interrupted, Interrupts
 from evenodds.sinks import Outlets, RunFacts, factories_of, open_sinks
@@ -46,60 +48,15 @@ if TYPE_CHECKING:
 
 PROBES = 20  # training problems of each level that are tried on the tokenizer
 
-# how long a run goes on and what it keeps may change when it is taken up again; all else may not
-CHANGEABLE = ("steps", "max_time", "save_every", "keep", "memory_gb", "sinks", "root", "name")
-
 
 @dataclass(frozen=True)
 class Result:
-    """What a run has to say. exit_code is 130 or 143 after a signal, else 0."""
+    """What a run has to say. exit_code: 130 or 143 after a signal, 1 by an alarm, else 0."""
 
     folder: Path
     steps: int
     exit_code: int = 0
     comparison: Comparison | None = field(default=None, repr=False)
-
-
-def _comparable(config: Config) -> dict[str, Any]:
-    data = config.model_dump()
-    data["run"] = {k: v for k, v in data["run"].items() if k not in CHANGEABLE}
-    data["judge"] = {"seconds": config.judge.seconds}  # the rest is about the machine
-    data["learner"].pop("gradient_checkpointing")  # so is this: memory for time
-    return data
-
-
-def _difference(old: Config, new: Config) -> str | None:
-    """The first setting in which two configurations differ, as `section.name: old, new`."""
-    before, after = _comparable(old), _comparable(new)
-    for section, values in before.items():
-        for name, value in values.items():
-            if after[section][name] != value:
-                return f"{section}.{name} was {value!r}, now {after[section][name]!r}"
-    return None
-
-
-def open_folder(config: Config, now: datetime) -> RunFolder:
-    """Where this run is written. Raises `UsageError` if another configuration lives there."""
-    root = Path(config.run.root)
-    name = config.run.name or fresh_name(config.task.name, config.policy.name, now, root)
-    folder = RunFolder.under(root, name)
-    if folder.config.exists():
-        difference = _difference(make_config(read_saved(folder.config)), config)
-        if difference:
-            raise UsageError(
-                f"the run {str(folder.path)!r} has another configuration: {difference}. "
-                "Choose another --run.name, or give the same settings."
-            )
-    elif folder.path.exists() and any(not _is_leftover(p) for p in folder.path.iterdir()):
-        raise UsageError(
-            f"{str(folder.path)!r} exists and is no run folder. Choose another --run.name."
-        )
-    return folder
-
-
-def _is_leftover(path: Path) -> bool:
-    """What a kill before the first record may leave in a folder of ours."""
-    return path.name == "lock" or TEMPORARY.fullmatch(path.name) is not None
 
 
 def _needed_bytes(policy: Any) -> int:
@@ -128,8 +85,17 @@ def train(
         with RunLock(folder.path):  # a run that another process holds is refused at once
             pass
     plan = plan_of(config, task)
-    with open_judge(plan.task.verifier, judge_options(config)) as judge:
-        return _train(plan, judge, folder, clock, view, argv, engine or native_engine)
+    with ExitStack() as opened:
+        judges = _judges(plan, opened)
+        return _train(plan, judges, folder, clock, view, argv, engine or native_engine)
+
+
+def _judges(plan: Plan, opened: ExitStack) -> tuple[Judge, Judge | None]:
+    """The judge that pays, and the one that audits it, where there is one."""
+    options = judge_options(plan.config)
+    judge = opened.enter_context(open_judge(plan.task.verifier, options))
+    audit = plan.evidence.audit
+    return judge, None if audit is None else opened.enter_context(open_judge(audit, options))
 
 
 @dataclass(frozen=True)
@@ -159,7 +125,7 @@ def native_engine(plan: Plan, objective: Objective) -> Engine:
 
 def _train(
     plan: Plan,
-    judge: Judge,
+    judges: tuple[Judge, Judge | None],
     folder: RunFolder,
     clock: Clock,
     view: View | None,
@@ -182,12 +148,13 @@ def _train(
             made.policy,
             made.memory,
             made.sampler,
-            judge,
+            judges[0],
             objective,
             folder,
             shown,
             clock,
             interrupts,
+            judges[1],
         )
         try:
             return _run(session, argv)
@@ -208,11 +175,13 @@ def check_fit(policy: Policy, plan: Plan) -> None:
         codec.require_readable(problem.answer)
     longest = max(codec.encode(problem.prompt).size for problem in problems)
     room = policy.context
-    budget = plan.config.sampling.max_tokens
+    config = plan.config
+    budget = max(config.sampling.max_tokens, evaluation_budget(config))
     if room is not None and longest + budget > room:
         raise UsageError(
             f"{policy.name!r} reads {room} tokens at most, but a prompt of {longest} and "
-            f"sampling.max_tokens of {budget} were asked for. Lower max_tokens."
+            f"max_tokens of {budget} were asked for. Lower sampling.max_tokens, or "
+            "evaluation.max_tokens."
         )
 
 
@@ -278,9 +247,9 @@ def _base(session: Session) -> dict[str, Any]:
     """The evaluation of the base: read where it was made already."""
     recorded = _read(session.folder.evaluation("base"))
     if recorded is not None:
-        session.evaluation_seconds = recorded["seconds"]
+        session.measuring.seconds = recorded["seconds"]
         return recorded
-    found = session.evaluate("base", "evaluating the base")
+    found = session.measuring.whole("base", "evaluating the base")
     template = getattr(session.policy.codec.tokenizer, "chat_template", None)
     session.writer.data(session.plan, found, template)
     if not any(problem["right"] for level in found["levels"] for problem in level["problems"]):
@@ -314,26 +283,47 @@ def _run(session: Session, argv: Sequence[str]) -> Result:
         base = _base(session)
     except Interrupted:
         return _stopped(session, 0)
+    session.measuring.base = base
     state = session.restore(base) if going_on else session.first_state(base)
     if going_on and not session.goes_on(state) and _is_finished(folder):
-        session.view.note(f"finished already, after step {state.step}: {folder.report}")
-        return Result(folder.path, state.step)
+        return _finished_already(session, state.step)
     if going_on and state.step:
         session.view.note(f"going on after step {state.step}.")
     _require_a_step(session, state)
     session.writer.forget_the_end()
-    state = session.loop(state)
     try:
+        state = session.loop(state)
         session.interrupts.leave_if_asked()
-        final = session.evaluate("final", "evaluating the trained policy")
+        final = session.measuring.whole("final", "evaluating the trained policy")
     except Interrupted:
         return _stopped(session, state.step)
+    except RunError:
+        _report(session)  # with what there is, and why it ended among its alarms
+        raise
     session.save_model()
     comparison = compare(base, final)
     session.view.table(comparison)
     session.sinks.summary(_gains(comparison))
     _report(session)
-    return Result(folder.path, state.step, 0, comparison)
+    return Result(folder.path, state.step, _told_of_alarm(session, state.step), comparison)
+
+
+def _finished_already(session: Session, step: int) -> Result:
+    folder = session.folder
+    session.view.note(f"finished already, after step {step}: {folder.report}")
+    return Result(folder.path, step, _told_of_alarm(session, step))
+
+
+def _told_of_alarm(session: Session, step: int) -> int:
+    """The exit code: 1 where an alarm ended the run, which is told with how to go on, else 0."""
+    alarm = session.lookout.stopping
+    if alarm is None:
+        return 0
+    session.view.note(
+        f"ended after step {step} by the alarm {alarm.name}: {alarm.reason}. {alarm.remedy}. To go "
+        f"on all the same: evenodds train --resume {session.folder.path} --alarms.stop '[]'"
+    )
+    return 1
 
 
 def _is_finished(folder: RunFolder) -> bool:
@@ -359,7 +349,7 @@ def _require_a_step(session: Session, state: State) -> None:
     """Raise `RunError` where the time does not even suffice for the first step."""
     if state.step or session.interrupts.received or session.goes_on(state):
         return
-    needed = session.clock.elapsed + session.reserve + session.evaluation_seconds
+    needed = session.clock.elapsed + session.reserve + session.measuring.seconds
     raise RunError(
         f"no time is left for a step: run.max_time is {session.clock.limit:g} s, the evaluation of "
         f"the base ended at {session.clock.elapsed:.0f} s, and the second is given "

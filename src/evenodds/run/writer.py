@@ -82,6 +82,10 @@ class RunWriter:
         return AppendLog(self.folder.metrics)
 
     @property
+    def alarms(self) -> AppendLog:
+        return AppendLog(self.folder.alarms)
+
+    @property
     def groups(self) -> AppendLog:
         return AppendLog(self.folder.groups)
 
