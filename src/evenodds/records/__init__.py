@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evenodds.records.answers import answer_table
 from evenodds.records.columns import ARRAYS, COLUMNS
 from evenodds.records.groups import Line, group_line, read_group_lines, rebuilt, rebuilt_line
 from evenodds.records.reader import StepTable, read_rows, read_table, rollout_files
@@ -15,6 +16,7 @@ __all__ = [
     "Line",
     "RecordedGroup",
     "StepTable",
+    "answer_table",
     "as_parquet",
     "group_line",
     "read_group_lines",

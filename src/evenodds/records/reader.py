@@ -65,9 +65,7 @@ class StepTable:
     def values(self, name: str) -> list[Any]:
         """A column as Python values; a table of parts as `{name: value}`."""
         found = self.table.column(name).to_pylist()
-        if COLUMNS.get(name) == "parts":
-            return [{part["name"]: part["value"] for part in parts or ()} for parts in found]
-        return found
+        return [_parts(parts) for parts in found] if COLUMNS.get(name) == "parts" else found
 
     def arrays(self, name: str, kind: type[np.generic]) -> list[NDArray[Any] | None]:
         """A column with a number for each token, as an array a row, bit for bit as written."""
@@ -91,6 +89,12 @@ class StepTable:
         return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
+def _parts(parts: Sequence[Row] | None) -> dict[str, float]:
+    """The summands of a reward by name; one without a name or a value says nothing."""
+    pairs = ((part["name"], part["value"]) for part in parts or ())
+    return {name: value for name, value in pairs if name is not None and value is not None}
+
+
 def read_table(
     path: Path, columns: Sequence[str] | None = None, group: int | None = None
 ) -> StepTable:
@@ -110,6 +114,8 @@ def read_table(
             raise ValueError("it has no columns `group` and `answer`")
         names = [name for name in dict.fromkeys([*wanted, "group", "answer"]) if name in there]
         table = file.read(columns=names)
+        if any(table.column(name).null_count for name in ("group", "answer")):
+            raise ValueError("a rollout has no number")
         if group is not None:
             table = table.filter(pc.equal(table.column("group"), group))  # pyright: ignore
         made = {

@@ -25,7 +25,7 @@ Table = Any  # of pyarrow, which has no types
 
 
 @dataclass(frozen=True)
-class _Kept:
+class Kept:
     """One rollout and what the step made of it. why: it is not in the loss; empty where it is.
 
     learned, entropy: the learner's log-probabilities and entropies before the update; last: its
@@ -56,7 +56,7 @@ def _parts(verdict: Verdict) -> list[Row]:
     return [{"name": name, "value": value} for name, value in verdict.parts.items()]
 
 
-VALUES: dict[str, Callable[[_Kept], Any]] = {
+VALUES: dict[str, Callable[[Kept], Any]] = {
     "problem_key": lambda kept: kept.of.problem.key,
     "level": lambda kept: kept.of.problem.level,
     "gold": lambda kept: kept.of.problem.answer,
@@ -108,7 +108,7 @@ def _why(group: Group, place: int, objective: Objective, signal: bool, learned: 
     return "" if learned else "its step had nothing to learn from"
 
 
-def _kept(report: StepReport, prompts: Sequence[str], audit: Audit | None) -> Iterator[_Kept]:
+def _kept(report: StepReport, prompts: Sequence[str], audit: Audit | None) -> Iterator[Kept]:
     from evenodds.batch import advantages
     from evenodds.step import by_place
 
@@ -122,7 +122,7 @@ def _kept(report: StepReport, prompts: Sequence[str], audit: Audit | None) -> It
         signal = bool(credit.any()) or report.objective.zero_signal == "keep"
         for a, (rollout, verdict) in enumerate(zip(group.rollouts, group.verdicts, strict=True)):
             at = (g, a)
-            yield _Kept(
+            yield Kept(
                 group=g,
                 answer=a,
                 round=rounds[g],
@@ -150,7 +150,7 @@ def _clean(text: str | None) -> str | None:
     return None if text is None else text.encode("utf-8", "replace").decode()
 
 
-def _column(values: list[Any], kind: Kind) -> Any:
+def column_of(values: list[Any], kind: Kind) -> Any:
     import pyarrow as pa
 
     if kind in ("floats", "ids"):
@@ -195,7 +195,7 @@ def rollout_table(
         if name in same:
             columns[name] = pa.array([same[name]] * len(rows), arrow(kind))
         else:
-            columns[name] = _column([VALUES[name](row) for row in rows], kind)
+            columns[name] = column_of([VALUES[name](row) for row in rows], kind)
     return pa.table(columns)
 
 
