@@ -19,7 +19,8 @@ from evenodds.viewer.filters import filters_of
 from evenodds.viewer.follow import Seen, seen
 from evenodds.viewer.gradient import Pass, Pushes, own_objective, pushes, recipe_objective
 from evenodds.viewer.group_view import GroupView, group_view
-from evenodds.viewer.listing import neighbours
+from evenodds.viewer.groups_page import written
+from evenodds.viewer.listing import beside, listing, neighbours
 from evenodds.viewer.pages import Place, render
 from evenodds.viewer.pieces import Vocabulary, find_tokenizer, read_vocabulary
 from evenodds.viewer.scales import MEASURES
@@ -63,7 +64,10 @@ def _values(
     place: Place, view: GroupView, choice: Choice, gradient: Gradient, query: Mapping[str, str]
 ) -> dict[str, Any]:
     filters = filters_of(query)
-    nearby = neighbours(place.source, filters, (view.step, view.number))
+    spot = (view.step, view.number)
+    nearby = neighbours(place.source, filters, spot)
+    if not place.live:
+        nearby = beside(written(place, listing(place.source, filters)), spot)
     levels = place.source.record().levels
     known = 0 <= view.level < len(levels)
     return {

@@ -9,7 +9,7 @@ import numpy as np
 
 from evenodds.viewer.filters import SORTS, Filters, chosen, counted_at_all, filters_of
 from evenodds.viewer.group_rows import NAMES, group_rows
-from evenodds.viewer.listing import listing
+from evenodds.viewer.listing import Listing, listing
 from evenodds.viewer.pages import Place, render
 from evenodds.viewer.table import KINDS, Groups
 from evenodds.viewer.turns import turns
@@ -35,7 +35,7 @@ class Choice:
 def groups_page(place: Place, query: Mapping[str, str]) -> str:
     """The page as text. query: the filters, and `page`, counted from 1."""
     filters = filters_of(query)
-    found = listing(place.source, filters)
+    found = written(place, listing(place.source, filters))
     count = len(found.places)
     turn = turns(place, "groups", filters.pairs(), query, count, PAGE)
     shown = found.places[turn.first - 1 : turn.last]
@@ -57,6 +57,18 @@ def groups_page(place: Place, query: Mapping[str, str]) -> str:
         index=place.source.index,
         go_on="" if found.is_whole else turn.here,
     )
+
+
+def written(place: Place, found: Listing) -> Listing:
+    """The groups that have a page: all of them, or those in files beside this one."""
+    if place.live:
+        return found
+    kept = [at for at in found.places.tolist() if place.to(group_address(*found.spot(at)))]
+    return replace(found, places=np.array(kept, np.intp))
+
+
+def group_address(step: int, group: int) -> str:
+    return f"group/{step}/{group}"
 
 
 def _kinds(place: Place, groups: Groups, filters: Filters) -> list[Choice]:

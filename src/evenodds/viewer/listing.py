@@ -77,7 +77,11 @@ def neighbours(source: Source, filters: Filters, spot: Spot) -> Neighbours:
 
     A group that the list does not hold stands between those that lie around it in time.
     """
-    found = listing(source, filters, GLANCE, near=spot[0])
+    return beside(listing(source, filters, GLANCE, near=spot[0]), spot)
+
+
+def beside(found: Listing, spot: Spot) -> Neighbours:
+    """The neighbours of a group in a list that is known already."""
     groups, places = found.groups, found.places
     here = groups.place(*spot)
     at = np.flatnonzero(places == here) if here is not None else np.zeros(0, int)

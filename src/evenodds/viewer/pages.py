@@ -35,7 +35,8 @@ class Place:
 
     static: what the addresses of style sheet and script begin with; live: whether there is a
     server to ask for news. A page written to a file has other values of these three. version: what
-    `Source.refresh` said before anything was read for the page.
+    `Source.refresh` said before anything was read for the page. written: the pages that stand in
+    files beside this one, where there is no server.
     """
 
     source: Source
@@ -43,15 +44,18 @@ class Place:
     static: str = "/static/"
     live: bool = True
     version: str = ""
+    written: frozenset[str] = frozenset()
 
     def to(self, page: str, query: Mapping[str, Any] | None = None) -> str:
         """The address of a page of this run, such as `group/3/4`: every link is made here.
 
         query: what follows the `?`; entries that are None or empty are left out. Pages in files
-        lie flat in one folder, as `group-3-4.html`, and have no query.
+        lie flat in one folder, as `group-3-4.html`, and have no query; one that was not written has
+        no address.
         """
         if not self.live:
-            return "index.html" if page == "run" else f"{page.replace('/', '-')}.html"
+            name = "index.html" if page == "run" else f"{page.replace('/', '-')}.html"
+            return name if page in self.written else ""
         kept = {name: value for name, value in (query or {}).items() if value not in (None, "")}
         return f"{self.base}/{page}" + (f"?{urlencode(kept)}" if kept else "")
 

@@ -33,8 +33,9 @@ def turns(
 ) -> Turns:
     """The page that `query` asks for, or the nearest that there is, of a list of `count` entries.
 
-    name: of the page; pairs: what its address keeps beside the number.
+    name: of the page; pairs: what its address keeps beside the number. A page in a file holds all.
     """
+    size = size if place.live else max(1, count)
     pages = max(1, -(-count // size))
     page = min(max(1, whole(query.get("page")) or 1), pages)
 

@@ -10,7 +10,7 @@ from evenodds.cli.flags import Parser
 from evenodds.errors import UsageError
 from evenodds.run.folder import find_run
 
-USAGE = "RUN [--port N] [--open] | RUN --html FOLDER | RUN --text [--group STEP/GROUP]"
+USAGE = "RUN [--port N] [--open] | RUN --html FOLDER [--groups N] | RUN --text [--group STEP/GROUP]"
 ABOUT = """\
 Look into a run, while it goes on or afterwards: curves, ladder, alarms, and every group of
 answers with what each token was worth. The pages are served to this machine only, with a token
@@ -25,6 +25,7 @@ def _parser() -> Parser:
     parser.add_argument("--port", type=int, default=0, help="of 127.0.0.1 (default: a free one)")
     parser.add_argument("--open", action="store_true", help="show it in a browser at once")
     parser.add_argument("--html", metavar="FOLDER", help="write the pages as files instead")
+    parser.add_argument("--groups", type=int, default=None, help="with --html: most groups (200)")
     parser.add_argument("--text", action="store_true", help="print the overview, serve nothing")
     parser.add_argument("--group", metavar="STEP/GROUP", help="with --text or --html: this group")
     return parser
@@ -37,7 +38,9 @@ def main(arguments: list[str]) -> int:
         raise UsageError(f"{found.run!r} is no run folder. See `evenodds list runs`.")
     spot = _spot(found.group)
     if found.html is not None:
-        return _write(run, Path(found.html), spot)
+        return _write(run, Path(found.html), spot, found.groups)
+    if found.groups is not None:
+        raise UsageError("--groups goes with --html. Add it, or leave --groups out.")
     if found.text:
         return _print(run, spot)
     if spot is not None:
@@ -90,8 +93,9 @@ def _absent(files: dict[int, Path], spot: tuple[int, int]) -> str:
     return f"step {step} has no rollouts. Got steps {min(files)} to {max(files)}."
 
 
-def _write(run: Path, folder: Path, spot: tuple[int, int] | None) -> int:
-    from evenodds.viewer.export import export
+def _write(run: Path, folder: Path, spot: tuple[int, int] | None, groups: int | None) -> int:
+    from evenodds.viewer.export import MOST, export
 
-    print(export(run, folder, spot))
+    found = export(run, folder, spot, MOST if groups is None else groups)
+    print(f"{found.index}: {found.groups:,} of {found.total:,} groups have a page.")
     return 0
