@@ -60,4 +60,4 @@ def test_an_odd_evaluation_is_missing_and_the_page_says_so(tmp_path: Path, recor
     assert read_run(run).final is None
     page = write_report(run).read_text("utf-8")
     assert "evaluation/final.json is there but cannot be read" in page
-    assert "The evaluation of the trained model is missing" in page
+    assert "the evaluation of the trained model is missing" in page

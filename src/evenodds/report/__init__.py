@@ -12,10 +12,10 @@ __all__ = ["Comparison", "View", "compare", "make_view", "safe", "write_report"]
 
 
 def write_report(run: Path) -> Path:
-    """Write `report.html` and `summary.json` into the run folder; returns the page's path.
+    """Write `report.html`, `report.md` and `summary.json` into the folder; returns the page's path.
 
     Works while a run is under way and after it was stopped: what is missing is said to be.
     """
-    from evenodds.report.html import write_page  # jinja2 and pyarrow are loaded only when needed
+    from evenodds.report.files import write_page  # jinja2 and pyarrow are loaded only when needed
 
     return write_page(run)

@@ -87,7 +87,11 @@ def _measured(run: RunRecord) -> str:
     samples = settings.get("samples")
     if not is_number(samples):
         return ""
-    parts = [f"{counted(int(samples), 'sampled answer')} to each"]
+    problems = settings.get("problems")
+    where = (
+        f" of at most {counted(int(problems), 'problem')} a level" if is_number(problems) else ""
+    )
+    parts = [f"{counted(int(samples), 'sampled answer')} to each{where}"]
     if is_number(settings.get("temperature")):
         parts.append(f"temperature {settings['temperature']:g}")
     if is_number(settings.get("max_tokens")):
@@ -139,7 +143,7 @@ def _verdict(bench: Mapping[str, Any], total: Mapping[str, Any]) -> str:
     paid, must_not = _count(total, "false_payments"), _count(total, "must_not_be_paid")
     refused, must = _count(total, "false_refusals"), _count(total, "must_be_paid")
     upper = _upper(total.get("false_payments_95"))
-    at_most = f" (so, with 95 % confidence, at most {100 * upper:.1f} %)" if upper else ""
+    at_most = f" (95 % interval: at most {100 * upper:.1f} %)" if upper else ""
     failed = _count(bench, "timeouts") + _count(bench, "errors")
     odd = f" {counted(failed, 'case')} could not be judged." if failed else ""
     return (

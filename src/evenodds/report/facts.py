@@ -190,6 +190,11 @@ def commands(run: RunRecord) -> Facts:
     return [(name, safe(value)) for name, value in found]
 
 
+def repeat_command(run: RunRecord) -> str:
+    """The command that repeats the run from inside its folder, whatever machine that is on."""
+    return f"evenodds train config.toml --name {shlex.quote(run.name)}-again"
+
+
 def _typed(words: list[str]) -> str:
     program = Path(words[0]).name if words else ""
     return shlex.join(

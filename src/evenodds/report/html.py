@@ -1,10 +1,7 @@
-"""`report.html`: the page that tells what a run did, and `summary.json` with the same numbers."""
+"""`report.html`: a page that tells a run's story, from the question to how to repeat it."""
 
 from __future__ import annotations
 
-import json
-import os
-import secrets
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,95 +10,56 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from evenodds.report.comparison import Comparison, finite, overall_side, sides
+from evenodds.report import beside, where
+from evenodds.report.checks import HEAD, bench_of, question, question_rows
+from evenodds.report.comparison import Comparison, overall_side, sides
+from evenodds.report.cost import cost_rows
 from evenodds.report.facts import commands, facts, flattened, progress
-from evenodds.report.pictures import Picture, held_out_pictures, ratio_sentence, training_pictures
-from evenodds.report.record import RunRecord, read_run
-from evenodds.report.samples import sample_groups
-from evenodds.report.story import (
-    by_level,
-    changes,
-    headline,
-    problems_sentence,
-    sharpening,
-    warnings,
+from evenodds.report.findings import Findings, worse_sentence
+from evenodds.report.pictures import (
+    Picture,
+    level_pictures,
+    ratio_sentence,
+    training_pictures,
+    tries_pictures,
 )
-from evenodds.report.text import counted, one_line, safe
+from evenodds.report.record import RunRecord
+from evenodds.report.samples import sample_groups
+from evenodds.report.signs import alarm_sentence, declared, flat_of, is_watched, raised_of
+from evenodds.report.story import changes, headline, problems_sentence, sharpening, warnings
+from evenodds.report.text import counted, one_line, safe, shortened
 
-TEMPLATE = "template.html.j2"
-
-
-def write_page(folder: Path) -> Path:
-    """Both files, each put in place at once. Raises `UsageError` where the folder is no run."""
-    run = read_run(folder)
-    _put(folder / "summary.json", json.dumps(summary(run), indent=1) + "\n")
-    _put(folder / "report.html", render(run))
-    return folder / "report.html"
+PAGES = Path(__file__).parent / "page"
+LONGEST = 1500  # characters of a text of the run that stands by itself
 
 
-def _put(target: Path, text: str) -> None:
-    """Put a file in place at once: a reader sees the old one or the new one, never a part.
-
-    A report can be written again from the records, so it is not forced to the disk. The temporary
-    name is one that the run's own clean-up removes should this process be killed here.
-    """
-    temporary = target.parent / f".evenodds-tmp-{os.getpid()}-{secrets.token_hex(4)}"
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def summary(run: RunRecord) -> dict[str, Any]:
-    """The run in numbers, for machines: null where something was not measured."""
-    found = run.comparison
-    return {
-        "format": "evenodds-summary-1",
-        "run": run.name,
-        "finished": run.final is not None,
-        "headline": None if found is None else headline(found),
-        "progress": finite(progress(run)),
-        "comparison": None if found is None else found.to_dict(),
-    }
-
-
-def render(run: RunRecord) -> str:
+def render(found: Findings) -> str:
     """The page as text. Everything from the run is escaped; only the pictures are markup."""
-    found = run.comparison
-    template = _environment().get_template(TEMPLATE)
-    return template.render(
-        name=safe(run.name),
-        headline=_headline(run),
-        unfinished=_unfinished(run),
-        warnings=_warnings(run),
-        notes=[] if found is None else _notes(found),
-        facts=facts(run),
-        held_out=[_marked(picture) for picture in held_out_pictures(run)],
-        comparison=found,
-        rows=[] if found is None else found.rows,
-        single=_single(run),
-        training=[_marked(item) for item in training_pictures(run)] if run.metrics else [],
-        ratio=ratio_sentence(run),
-        groups=sample_groups(run.folder, run.levels),
-        commands=commands(run),
-        passports={name: flattened(values) for name, values in run.passports.items() if values},
-        config=flattened(run.config),
-        settings=flattened((run.final or run.base or {}).get("settings", {})),
-    )
+    values = {
+        **_opening(found),
+        **_result(found),
+        **_beside(found),
+        **_course(found.run),
+        **_repeat(found.run),
+    }
+    return _environment().get_template("page.html.j2").render(values)
 
 
 def _environment() -> Environment:
-    loader = FileSystemLoader(Path(__file__).parent)
     made = Environment(
-        loader=loader,
+        loader=FileSystemLoader(PAGES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     made.filters |= {"tokens": _tokens, "safe_text": safe, "share": _share, "joined": _joined}
+    made.filters["cut"] = _cut
     return made
+
+
+def _cut(text: str) -> str:
+    return shortened(text, LONGEST)
 
 
 def _tokens(value: float | None) -> str:
@@ -121,28 +79,89 @@ def _marked(picture: Picture) -> Mapping[str, Any]:
     return {"title": picture.title, "svg": Markup(picture.svg), "caption": picture.caption}
 
 
-def _headline(run: RunRecord) -> str:
-    if run.comparison is not None:
-        return headline(run.comparison)
-    if run.base is not None:
-        rate = overall_side(run.base).sampled
-        return f"Before training, the base solves {rate} of held-out problems, sampled."
-    return "Held-out problems have not been measured, so whether it learned is not known."
+def _opening(found: Findings) -> dict[str, Any]:
+    """What to take away, the question, the verifier, and what was trained."""
+    run = found.run
+    return {
+        "name": safe(run.name),
+        "warnings": _warnings(run),
+        "conclusion": found.conclusion,
+        "unfinished": _unfinished(run),
+        "comparison": run.comparison,
+        "question": question(run),
+        "question_rows": question_rows(run),
+        "bench": bench_of(run),
+        "bench_head": HEAD,
+        "facts": facts(run),
+    }
+
+
+def _result(found: Findings) -> dict[str, Any]:
+    """Whether it learned, and where."""
+    run, compared = found.run, found.run.comparison
+    return {
+        "headline": "" if compared is None else headline(compared),
+        "held_out": [_marked(picture) for picture in tries_pictures(run)],
+        "notes": [] if compared is None else _notes(compared),
+        "single": _single(run),
+        "where": "" if compared is None else where.sentence(compared, found.conclusion.evidence),
+        "where_pictures": [_marked(picture) for picture in level_pictures(run)],
+        "rows": [] if compared is None else compared.rows,
+        "sources": [] if compared is None else compared.sources,
+        "coverage": "" if compared is None else problems_sentence(compared),
+        "turned_lists": where.turned_lists(found),
+    }
+
+
+def _beside(found: Findings) -> dict[str, Any]:
+    """What got worse beside what got better, the audit, and the cost."""
+    return {
+        "measures": [m for m in found.measures if not m.level or m in found.worse],
+        "worse_sentence": worse_sentence(found),
+        "measures_note": beside.NOTE,
+        "audit": found.conclusion.evidence.audit,
+        "canaries": found.conclusion.evidence.canaries,
+        "audit_sentences": beside.audit_sentences(found),
+        "disputed": beside.disputed(found),
+        "cost": cost_rows(found.cost),
+    }
+
+
+def _course(run: RunRecord) -> dict[str, Any]:
+    """What happened step by step."""
+    return {
+        "training": [_marked(item) for item in training_pictures(run)] if run.metrics else [],
+        "ratio": ratio_sentence(run),
+        "alarm_sentence": alarm_sentence(run),
+        "alarms": raised_of(run),
+        "flat": flat_of(run),
+        "declared": declared(run) if is_watched(run) else [],
+        "groups": sample_groups(run.folder, run.levels),
+    }
+
+
+def _repeat(run: RunRecord) -> dict[str, Any]:
+    return {
+        "commands": commands(run),
+        "passports": {name: flattened(values) for name, values in run.passports.items() if values},
+        "config": flattened(run.config),
+        "settings": flattened((run.final or run.base or {}).get("settings", {})),
+    }
 
 
 def _unfinished(run: RunRecord) -> str | None:
     if run.final is not None and run.base is not None:
         return None
-    missing = " and ".join(
-        name for name, value in (("base", run.base), ("trained", run.final)) if value is None
-    )
     odd = [f"{name} is there but cannot be read as an evaluation." for name in run.unreadable]
     said = (
         f"This run is not complete: it is under way, or was stopped after step "
-        f"{progress(run)['steps']}. The evaluation of the {missing} model is missing, so nothing "
-        "is claimed about what was learned."
+        f"{progress(run)['steps']}."
     )
-    return " ".join([said, *odd])
+    first = []
+    if run.base is not None:
+        rate = overall_side(run.base).sampled
+        first = [f"Before training, the base solves {rate} of held-out problems, sampled."]
+    return " ".join([said, *first, *odd])
 
 
 def _warnings(run: RunRecord) -> list[str]:
@@ -160,7 +179,7 @@ def _warnings(run: RunRecord) -> list[str]:
 
 
 def _notes(found: Comparison) -> list[str]:
-    notes = [by_level(found), *changes(found), problems_sentence(found), sharpening(found.curves)]
+    notes = [*changes(found), sharpening(found.curves)]
     if found.unmatched:
         notes.append(f"{found.unmatched} problems were judged on one side only and are left out.")
     return [note for note in notes if note]

@@ -21,7 +21,7 @@ from evenodds.report.record import RunRecord
 from evenodds.report.series import Series, is_number, of_metric
 from evenodds.report.svg import nice_ticks
 from evenodds.report.text import shortened
-from evenodds.statistics import Estimate
+from evenodds.statistics import CatchUp, Estimate
 
 DIFFICULTY = "Difficulty of the problems"
 LABEL = 16  # longest label of a level beside an axis
@@ -39,15 +39,24 @@ class Picture:
     caption: str
 
 
-def held_out_pictures(run: RunRecord) -> list[Picture]:
-    """What training changed on problems that it never saw."""
+def tries_pictures(run: RunRecord) -> list[Picture]:
+    """What training changed on problems that it never saw, over all of them."""
     found = run.comparison
     if found is None:
         return _single(run)
+    majority = [_maj_at_k(found.majority)] if found.majority.ks else []
+    return [_pass_at_k(found.curves, found.catch_up), *majority]
+
+
+def level_pictures(run: RunRecord) -> list[Picture]:
+    """The same by level."""
+    found = run.comparison
+    if found is None:
+        return []
     greedy = any(row.before.greedy for row in found.levels)
     pictures = [_by_level(found, greedy=False)]
     pictures += [_by_level(found, greedy=True)] if greedy else []
-    return [*pictures, _gains(found), _pass_at_k(found.curves)]
+    return [*pictures, _gains(found)]
 
 
 def _single(run: RunRecord) -> list[Picture]:
@@ -107,8 +116,42 @@ def _gains(found: Comparison) -> Picture:
     )
 
 
-def _pass_at_k(curves: Curves) -> Picture:
+def _pass_at_k(curves: Curves, catch_up: CatchUp | None) -> Picture:
     title = "At least one right answer in k tries (pass@k)"
+    return Picture(
+        title,
+        _tries(title, curves),
+        f"{caught_up(catch_up)}Bands are 95 % intervals over problems. If the base catches up as "
+        "k grows, training made known answers likelier; if the trained line stays above, it solves "
+        "problems that the base hardly ever solved.",
+    )
+
+
+def caught_up(found: CatchUp | None) -> str:
+    """With how many tries the base solves as much, in a sentence; empty where it is not behind."""
+    if found is None:
+        return ""
+    never = f"with up to {found.most} tries" + (
+        "" if found.low is None else f", though it may from {found.low:.1f} on (95 % interval)"
+    )
+    if found.k is None:
+        return f"The base does not catch up {never}. "
+    low, high = (f"{k:.1f}" if k is not None else f"beyond {found.most}" for k in found.ends)
+    return f"The base catches up at {found.k:.1f} tries (95 % interval {low} to {high}). "
+
+
+def _maj_at_k(curves: Curves) -> Picture:
+    title = "The most frequent of k answers is right (maj@k)"
+    return Picture(
+        title,
+        _tries(title, curves),
+        "A tie is no majority. Where this rises with k, voting over several answers pays; where "
+        "the trained line is flat, it gives nearly the same answer every time.",
+    )
+
+
+def _tries(title: str, curves: Curves) -> str:
+    """Two curves over k, base and trained, with their intervals."""
     xs = tuple(math.log2(k) for k in curves.ks)
     lines: list[Line] = []
     bands: list[Band] = []
@@ -118,15 +161,7 @@ def _pass_at_k(curves: Curves) -> Picture:
         bands.append(Band(Series(xs, low), Series(xs, high), colour))
     ticks = [(math.log2(k), str(k)) for k in curves.ks]
     axes = Axes("problems solved", "k, tries a problem", SHARES, percent=True, x_ticks=ticks)
-    return Picture(
-        title,
-        line_plot(title, lines, axes, bands),
-        (
-            "Bands are 95 % intervals over problems. If the base catches up as k grows, training "
-            "made known answers likelier; if the trained line stays above, it solves problems "
-            "that the base hardly ever solved."
-        ),
-    )
+    return line_plot(title, lines, axes, bands)
 
 
 def training_pictures(run: RunRecord) -> list[Picture]:

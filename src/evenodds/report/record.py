@@ -55,9 +55,8 @@ class RunRecord:
 
     @property
     def shown_path(self) -> str:
-        """The folder as one would type it from here."""
-        here, path = Path.cwd(), self.folder.resolve()
-        return os.fspath(path.relative_to(here) if path.is_relative_to(here) else path)
+        """The folder as the run's configuration names it, wherever the report is written from."""
+        return os.fspath(Path(str(self.setting("run", "root") or "runs")) / self.name)
 
     def setting(self, section: str, key: str) -> Any:
         """A value of the config, None where it has none."""

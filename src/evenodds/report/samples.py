@@ -86,16 +86,16 @@ def _sample(rows: Sequence[Mapping[str, Any]], levels: Sequence[str]) -> SampleG
     return SampleGroup(
         step=int(first.get("step") or 0),
         level=safe(levels[level]) if 0 <= level < len(levels) else f"level {level}",
-        prompt=_tail(prompt),
-        whole_prompt=prompt if _tail(prompt) != prompt else None,
+        prompt=prompt_tail(prompt),
+        whole_prompt=prompt if prompt_tail(prompt) != prompt else None,
         gold=safe(str(first.get("gold", ""))),
         right=sum(row.get("status") == "right" for row in rows),
         size=len(rows),
-        answers=tuple(_answer(row) for row in _mixed(rows)),
+        answers=tuple(answer_of(row) for row in _mixed(rows)),
     )
 
 
-def _tail(prompt: str) -> str:
+def prompt_tail(prompt: str) -> str:
     """The end of a prompt, where the question stands; worked examples come before it."""
     if len(prompt) <= PROMPT_TAIL:
         return prompt
@@ -111,7 +111,8 @@ def _mixed(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [*kept_right, *other[: ANSWERS - len(kept_right)]]
 
 
-def _answer(row: Mapping[str, Any]) -> Answer:
+def answer_of(row: Mapping[str, Any]) -> Answer:
+    """An answer as a row of a rollout file has it, safe to show and shortened."""
     status = str(row.get("status", ""))
     unjudged = status in {"gold_unreadable", "timeout", "error"}
     text = safe(str(row.get("completion", "")))

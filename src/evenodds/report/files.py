@@ -1,0 +1,35 @@
+"""The files of a report, each put in place at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from pathlib import Path
+
+from evenodds.report.findings import findings_of
+from evenodds.report.html import render
+from evenodds.report.markdown import markdown
+
+
+def write_page(folder: Path) -> Path:
+    """All three files; returns the page. Raises `UsageError` where the folder is no run."""
+    found = findings_of(folder)
+    _put(folder / "summary.json", json.dumps(found.summary(), indent=1) + "\n")
+    _put(folder / "report.md", markdown(found))
+    _put(folder / "report.html", render(found))
+    return folder / "report.html"
+
+
+def _put(target: Path, text: str) -> None:
+    """Put a file in place at once: a reader sees the old one or the new one, never a part.
+
+    A report can be written again from the records, so it is not forced to the disk. The temporary
+    name is one that the run's own clean-up removes should this process be killed here.
+    """
+    temporary = target.parent / f".evenodds-tmp-{os.getpid()}-{secrets.token_hex(4)}"
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,36 @@
+"""Where a run changed something: levels, sources, and single problems."""
+
+from __future__ import annotations
+
+from evenodds.report.comparison import Comparison
+from evenodds.report.conclusion import Evidence
+from evenodds.report.findings import Findings
+from evenodds.report.shown import Turned, gained_of, lost_of
+from evenodds.report.story import by_level
+from evenodds.report.text import listed, one_line
+
+
+def sentence(comparison: Comparison, found: Evidence) -> str:
+    """Which levels changed, and which of that stands when all levels are looked at together."""
+    said = by_level(comparison)
+    if found.levels < 2 or not said:
+        return said or "All problems are of one level."
+    sure = [one_line(label, 60) for label in (*found.better, *found.worse)]
+    stands = f"it stands at {listed(sure)}" if sure else "nothing of it stands"
+    return (
+        f"{said} That is each level by itself; all {found.levels} looked at together, with "
+        f"intervals widened for that, {stands}."
+    )
+
+
+def turned_lists(found: Findings) -> list[tuple[str, list[Turned]]]:
+    """Some problems lost and some gained, each list with its title; the losses first."""
+    run, coverage = found.run, found.run.comparison and found.run.comparison.coverage
+    if not coverage:
+        return []
+    lost, gained = lost_of(run, found.pairs), gained_of(run, found.pairs)
+    how = "those solved most often first"
+    return [
+        (f"{len(lost)} of the {coverage.lost} problems lost, {how}", lost),
+        (f"{len(gained)} of the {coverage.gained} problems gained, {how}", gained),
+    ]
