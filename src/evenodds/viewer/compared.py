@@ -10,7 +10,7 @@ from evenodds.report.conclusion import conclude
 from evenodds.report.record import RunRecord
 from evenodds.report.text import one_line
 
-PATIENCE = 0.15  # seconds that a page waits for it
+PATIENCE = 0.05  # seconds that a page waits for it
 MOODS = {"learned": "good", "worse": "bad", "hacked": "bad"}
 
 

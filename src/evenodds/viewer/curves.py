@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from evenodds.report.pictures import Picture, training_pictures
 from evenodds.report.plots import Axes, Line, line_plot
 from evenodds.report.record import RunRecord
 from evenodds.report.series import of_metric
-from evenodds.viewer.ladder import ladder_picture, levels_of
+from evenodds.viewer.ladder import Level, ladder_picture, levels_of
 
 
 def curves(run: RunRecord) -> list[Picture]:
     """Pictures with captions, in the order in which a person asks."""
     if not run.metrics:
         return []
-    ladder = [_ladder(run)] if len(levels_of(run)) > 1 else []
+    levels = levels_of(run)
+    ladder = [_ladder(run, levels)] if len(levels) > 1 else []
     return [_reward(run), *ladder, *training_pictures(run), *_heldout(run), *_cut(run), _time(run)]
 
 
@@ -33,10 +36,10 @@ def _reward(run: RunRecord) -> Picture:
     )
 
 
-def _ladder(run: RunRecord) -> Picture:
+def _ladder(run: RunRecord, levels: Sequence[Level]) -> Picture:
     return Picture(
         "The ladder",
-        ladder_picture(run),
+        ladder_picture(run, levels),
         "The darker a cell, the more answers of that level were right in those steps; empty: not "
         "drawn. Right: the solve rate that the curriculum believes in now.",
     )

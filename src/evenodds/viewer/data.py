@@ -7,16 +7,18 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from evenodds.records.reader import read_rows, rollout_files
+from evenodds.report.pictures import Picture
 from evenodds.report.record import RunRecord, read_frame
 from evenodds.viewer.compared import Compared, Learned
+from evenodds.viewer.curves import curves
 from evenodds.viewer.follow import NOWHERE, Lines, Seen, seen, step_of
 from evenodds.viewer.index import Index
 from evenodds.viewer.search import Searches
 from evenodds.viewer.state import State, state_of
-from evenodds.viewer.table import Groups, from_line, joined
+from evenodds.viewer.table import Groups, from_lines, joined
 
 Row = Mapping[str, Any]
 WATCHED = (
@@ -35,16 +37,19 @@ class Source:
     searches: Searches = field(default_factory=Searches)
     compared: Compared = field(default_factory=Compared)
     _steps: dict[int, Row] = field(default_factory=dict[int, Row])
+    _fresh: dict[int, Row] = field(default_factory=dict[int, Row])
     _blocks: dict[int, Groups] = field(default_factory=dict[int, Groups])
     _alarms: list[Row] = field(default_factory=list[Row])
     _files: tuple[Seen, dict[int, Path]] = (NOWHERE, {})
     _known: tuple[str, RunRecord] | None = None
+    _rows: tuple[Seen, list[dict[str, Any]]] = (NOWHERE, [])
     _table: tuple[object, Groups] | None = None
+    _drawn: tuple[object, list[Picture]] | None = None
 
     def __post_init__(self) -> None:
         self._lines = (
             Lines(self.folder / "metrics.jsonl", self._take_step, self._steps.clear),
-            Lines(self.folder / "groups.jsonl", self._take_groups, self._blocks.clear),
+            Lines(self.folder / "groups.jsonl", self._take_groups, self._forget_groups),
             Lines(self.folder / "alarms.jsonl", self._alarms.append, self._alarms.clear),
         )
 
@@ -54,9 +59,13 @@ class Source:
             self._steps[step] = row
 
     def _take_groups(self, row: Row) -> None:
-        step, block = step_of(row), from_line(row)
-        if step is not None and block is not None:
-            self._blocks[step] = block
+        step = step_of(row)
+        if step is not None:
+            self._fresh[step] = row
+
+    def _forget_groups(self) -> None:
+        self._fresh.clear()
+        self._blocks.clear()
 
     @property
     def name(self) -> str:
@@ -84,11 +93,22 @@ class Source:
             settled = repr([seen(self.folder / name) for name in WATCHED])
             if self._known is None or self._known[0] != settled:
                 self._known = (settled, read_frame(self.folder))
-            rows = [dict(self._steps[step]) for step in sorted(self._steps)]
-            return replace(self._known[1], metrics=rows)
+            if self._rows[0] != self._lines[0].seen:
+                rows = [cast(dict[str, Any], self._steps[step]) for step in sorted(self._steps)]
+                self._rows = (self._lines[0].seen, rows)
+            return replace(self._known[1], metrics=self._rows[1])
 
     def state(self) -> State:
         return state_of(self.record())
+
+    def pictures(self) -> list[Picture]:
+        """The curves of the overview, drawn anew when there is a step more."""
+        with self.lock:
+            run = self.record()
+            known = (self._lines[0].seen, self._known and self._known[0])
+            if self._drawn is None or self._drawn[0] != known:
+                self._drawn = (known, curves(run))
+            return self._drawn[1]
 
     def learned(self) -> Learned:
         """The conclusion and the comparison of base and trained, as far as they are known."""
@@ -113,6 +133,8 @@ class Source:
         """Every group that is known so far. Those of older steps are counted in the background."""
         with self.lock:
             self.refresh()
+            self._blocks |= from_lines(self._fresh)
+            self._fresh.clear()
             newest = max(self._blocks, default=-1)
             unknown = {
                 step: path

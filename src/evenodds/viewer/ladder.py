@@ -44,28 +44,21 @@ class Level:
 
 
 def levels_of(run: RunRecord) -> list[Level]:
-    """Every level that was drawn or is known, the hardest first."""
-    rows = run.metrics
-    drawn = sorted({level for row in rows for level in _levels(row)})
-    every = range(len(run.levels)) if run.levels else drawn
-    labels = {level: run.levels[level] if run.levels else f"level {level}" for level in every}
-    bins = _bins(rows)
+    """Every level that was drawn or is believed in, the hardest first."""
+    bins = [_rates(part) for part in _bins(run.metrics)]
+    drawn = {level for part in bins for level in part}
+    every = sorted({*range(len(run.levels)), *drawn}, reverse=True)
     found = [
         Level(
             level,
-            labels.get(level, f"level {level}"),
-            tuple(_rate(part, level) for part in bins),
-            sum(int(row.get(f"level/{level}/groups") or 0) for row in rows),
-            _believed(rows, labels.get(level, "")),
+            label := run.levels[level] if level < len(run.levels) else f"level {level}",
+            tuple(part[level][0] if level in part else None for part in bins),
+            sum(part[level][1] for part in bins if level in part),
+            _believed(run.metrics, label),
         )
-        for level in sorted({*every, *drawn}, reverse=True)
+        for level in every
     ]
     return [level for level in found if level.groups or level.believed is not None]
-
-
-def _levels(row: Row) -> list[int]:
-    names = [key.split("/") for key in row if key.startswith("level/") and key.endswith("/groups")]
-    return [int(parts[1]) for parts in names if len(parts) == 3 and parts[1].isdecimal()]
 
 
 def _bins(rows: Sequence[Row]) -> list[Sequence[Row]]:
@@ -74,14 +67,17 @@ def _bins(rows: Sequence[Row]) -> list[Sequence[Row]]:
     return [rows[start : start + size] for start in range(0, len(rows), size)]
 
 
-def _rate(rows: Sequence[Row], level: int) -> float | None:
-    """Solve rate of a level over some steps, each group counting alike."""
-    pairs = [
-        (row.get(f"level/{level}/groups"), row.get(f"level/{level}/solve_rate")) for row in rows
-    ]
-    known = [(float(n), float(rate)) for n, rate in pairs if is_number(n) and is_number(rate)]
-    total = sum(n for n, _ in known)
-    return sum(n * rate for n, rate in known) / total if total else None
+def _rates(rows: Sequence[Row]) -> dict[int, tuple[float, int]]:
+    """Solve rate of each level over some steps, each group counting alike, and the groups."""
+    sums: dict[int, tuple[float, int]] = {}
+    for row in rows:
+        for name, groups in row.items():
+            if name.startswith("level/") and name.endswith("/groups") and name[6:-7].isdecimal():
+                rate = row.get(f"{name[:-6]}solve_rate")
+                if is_number(groups) and groups > 0 and is_number(rate):
+                    total, count = sums.get(int(name[6:-7]), (0.0, 0))
+                    sums[int(name[6:-7])] = (total + groups * rate, count + int(groups))
+    return {level: (total / count, count) for level, (total, count) in sums.items() if count}
 
 
 def _believed(rows: Sequence[Row], label: str) -> float | None:
@@ -89,10 +85,9 @@ def _believed(rows: Sequence[Row], label: str) -> float | None:
     return float(value) if is_number(value) else None
 
 
-def ladder_picture(run: RunRecord) -> str:
+def ladder_picture(run: RunRecord, levels: Sequence[Level]) -> str:
     """The strip as SVG: the darker a cell, the more of its answers were right."""
     title = "The ladder: solve rate of each level over the steps"
-    levels = levels_of(run)
     if not levels or not run.metrics:
         return empty(title, "No step has been recorded yet.")
     left = 12 + LETTER * max(len(shortened(level.label, LABEL)) for level in levels)

@@ -12,7 +12,6 @@ from evenodds.report.facts import facts
 from evenodds.report.pictures import Picture
 from evenodds.report.series import is_number
 from evenodds.report.text import duration, one_line, short
-from evenodds.viewer.curves import curves
 from evenodds.viewer.data import Row
 from evenodds.viewer.filters import Filters
 from evenodds.viewer.group_rows import GroupRow, group_rows
@@ -57,7 +56,8 @@ def overview_page(place: Place) -> str:
     """The page as text."""
     source = place.source
     run = source.record()
-    learned = source.learned()
+    pictures = [marked(picture) for picture in source.pictures()]
+    rows, learned = latest(place), source.learned()
     return render(
         place,
         "overview.html.j2",
@@ -68,8 +68,8 @@ def overview_page(place: Place) -> str:
         alarms=alarm_rows(source.alarms()),
         learned=learned,
         rows=learned.comparison.rows if learned.comparison else [],
-        pictures=[marked(picture) for picture in curves(run)],
-        latest=latest(place),
+        pictures=pictures,
+        latest=rows,
         facts=facts(run),
         damaged=source.damaged,
         index=source.index,

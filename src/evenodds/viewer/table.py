@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, chain
 from typing import Any, cast
 
 import numpy as np
@@ -62,33 +63,72 @@ def joined(blocks: Sequence[Groups]) -> Groups:
     return Groups({name: np.concatenate([block[name] for block in blocks]) for name in TYPES})
 
 
-def from_line(row: Mapping[str, Any]) -> Groups | None:
-    """A line of groups.jsonl; None where it is not what such a line is."""
-    keys = row.get("key")
-    if not isinstance(keys, list):
-        return None
-    names = [str(key) for key in cast(list[Any], keys)]
-    size = len(names)
-    given = {"step": [row.get("step")] * size, "group": range(size), "key": names}
+def from_lines(rows: Mapping[int, Mapping[str, Any]]) -> dict[int, Groups]:
+    """Lines of groups.jsonl by step, as the groups of each step; what is no such line is left out.
+
+    All at once, for numpy takes 26 times as long for 2,000 small lists as for one long one.
+    """
+    sizes = {step: _size(row) for step, row in rows.items()}
+    whole = {step: row for step, row in rows.items() if sizes[step]}
     try:
-        columns = {name: column(name, given.get(name, row.get(name)), size) for name in TYPES}
+        every = _converted(whole, {step: sizes[step] for step in whole})
     except (ValueError, TypeError, OverflowError):
-        return None
-    return Groups(columns)
+        if len(whole) <= 1:  # this is the line that is no such line
+            return {}
+        return {s: block for step in whole for s, block in from_lines({step: whole[step]}).items()}
+    ends = list(accumulate(sizes[step] for step in whole))
+    return {
+        step: Groups({name: values[end - sizes[step] : end] for name, values in every.items()})
+        for step, end in zip(whole, ends, strict=True)
+    }
 
 
-def column(name: str, found: Any, size: int) -> Values:
-    """A list of the right length as the column of that name; what is null or missing is unknown.
+def _size(row: Mapping[str, Any]) -> int:
+    """How many groups a line tells of; 0 where its lists are not of one length."""
+    lists = [cast(list[Any], row[name]) for name in TYPES if isinstance(row.get(name), list)]
+    sizes = {len(found) for found in lists}
+    return sizes.pop() if len(sizes) == 1 and isinstance(row.get("key"), list) else 0
 
-    Raises `ValueError`, `TypeError` or `OverflowError` where it is no such list.
+
+def _converted(
+    rows: Mapping[int, Mapping[str, Any]], sizes: Mapping[int, int]
+) -> dict[str, Values]:
+    """The lines of several steps as long columns."""
+
+    def values(name: str, step: int) -> Sequence[Any]:
+        size = sizes[step]
+        if name == "step":
+            return [step] * size
+        found = range(size) if name == "group" else rows[step].get(name)
+        return [None] * size if found is None else found
+
+    total = sum(sizes.values())
+    return {
+        name: column(name, list(chain.from_iterable(values(name, step) for step in rows)), total)
+        for name in TYPES
+    }
+
+
+def from_line(row: Mapping[str, Any]) -> Groups | None:
+    """One line of groups.jsonl; None where it is not what such a line is."""
+    step = row.get("step")
+    return from_lines({step: row}).get(step) if isinstance(step, int) else None
+
+
+def column(name: str, values: Sequence[Any], size: int) -> Values:
+    """Values as the column of that name; what is null is unknown.
+
+    Raises `ValueError`, `TypeError` or `OverflowError` where they cannot be.
     """
     kind = TYPES[name]
-    absent = {np.float32: np.nan, np.bool_: False}.get(kind, UNKNOWN)
-    made = np.full(size, absent, kind)
-    if found is None:
+    if kind is object:
+        made = np.empty(size, object)
+        made[:] = [str(value) for value in values]
         return made
-    values = [absent if value is None else value for value in found]
-    if len(values) != size:
-        raise ValueError(f"{len(values)} values for {size} groups")
-    made[:] = values
+    absent = {np.float32: np.nan, np.bool_: False}.get(kind, UNKNOWN)
+    if None in values:
+        values = [absent if value is None else value for value in values]
+    made = np.array(values, kind)
+    if made.shape != (size,):
+        raise ValueError(f"{made.shape} values for {size} groups")
     return made
