@@ -1,4 +1,4 @@
-"""How fast and how small `evenodds inspect` is on a long run: `python benchmarks/inspect.py`.
+"""How fast and how small `evenodds inspect` is on a long run: `python -m benchmarks.viewer`.
 
 A run of 2,000 steps x 512 rollouts is made in a temporary folder. The viewer runs in a process of
 its own, as a person starts it. Ends with 3 where a limit is missed.
@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.inspect_parts.made import write_run
+from benchmarks.viewer_parts.made import write_run
 
 OPEN, GROUP, MEMORY = 2.0, 0.3, 500.0
 LISTS = {
