@@ -21,6 +21,7 @@ COMMANDS: dict[str, str] = {
     "train": "teach a policy, and measure before and after",
     "sample": "generate and judge, without learning",
     "eval": "measure a policy or a run on held-out problems",
+    "compare": "runs or policies on the same problems: is one better, and where",
     "check": "try a verifier or a task before it may pay a reward",
     "grade": "judge a file of answers",
     "chat": "talk to a policy",

@@ -62,6 +62,11 @@ def config_for(name: str, over: dict[str, Any]) -> Config:
 def open_policy(name: str, over: dict[str, Any]) -> Opened:
     """Load a policy or a run's model. Raises `UsageError` for what is neither."""
     config = config_for(name, over)
+    return open_config(config, str(model_folder(find_run(name))) if is_run(name) else None)
+
+
+def open_config(config: Config, model: str | None = None) -> Opened:
+    """The policy of a configuration, or the model that is named in its place."""
     from evenodds.learner import prepare_process
     from evenodds.policies.load import load_policy
     from evenodds.sampling.native import NativeSampler
@@ -69,8 +74,8 @@ def open_policy(name: str, over: dict[str, Any]) -> Opened:
 
     prepare_process()
     options = policy_options(config)
-    if is_run(name):
-        options = replace(options, name=str(model_folder(find_run(name))))
+    if model is not None:
+        options = replace(options, name=model)
     policy = load_policy(replace(options, adapter="none"))
     sampler = NativeSampler(policy, config.sampling.max_rows)
     probe(sampler)

@@ -16,7 +16,7 @@ from evenodds.statistics.checks import (
     require_shares,
 )
 from evenodds.statistics.estimate import Estimate
-from evenodds.statistics.rates import mean_ends
+from evenodds.statistics.rates import mean_ends, wilson_interval
 
 DOUBT = 0.5  # of a problem, on each side of a difference
 
@@ -71,9 +71,10 @@ def _correlation(before: Values, after: Values) -> Values:
 def gained_minus_lost(gained: int, lost: int, problems: int, confidence: float = 0.95) -> Estimate:
     """(gained - lost) / problems, for problems that are either solved or not on each side.
 
-    The adjusted Wald interval of Bonett and Price (2012, Journal of Educational and Behavioral
-    Statistics 37): one more problem gained and one more lost, so that none of either is not a
-    proof. Without problems the mean is NaN and the interval [-1, 1].
+    The interval of Agresti and Min (2005, Statistics in Medicine 24): half a problem more in each
+    of the four ways that a pair can turn out. Where none changed that would be too sure: there as
+    many may be gained, or lost, as Wilson's interval allows for none in that many problems.
+    Without problems the mean is NaN and the interval [-1, 1].
 
     Raises UsageError for more gained and lost than there are problems.
     """
@@ -86,8 +87,11 @@ def gained_minus_lost(gained: int, lost: int, problems: int, confidence: float =
         )
     if not problems:
         return Estimate(math.nan, -1.0, 1.0)
+    if not gained + lost:
+        unseen = wilson_interval(0, problems, confidence)[1]
+        return Estimate(0.0, -unseen, unseen)
     size = problems + 2
-    center, changed = (gained - lost) / size, (gained + lost + 2) / size
+    center, changed = (gained - lost) / size, (gained + lost + 1) / size
     half = normal_quantile(confidence) * math.sqrt((changed - center**2) / size)
     mean = (gained - lost) / problems
     return Estimate(mean, max(-1.0, min(mean, center - half)), min(1.0, max(mean, center + half)))

@@ -20,7 +20,8 @@ from evenodds.statistics.estimate import Estimate
 from evenodds.statistics.quantiles import student_quantile
 from evenodds.statistics.rates import mean_of_shares, score_ends
 
-DOUBT = 1.0  # of a problem, as in the intervals of a single seed
+DOUBT = 1.0  # problems as different as can be, added to the spread of a mean
+DOUBT_OF_SIDE = 0.5  # and on each side of a difference
 
 
 def pooled_mean(values: ArrayLike, confidence: float = 0.95) -> Estimate:
@@ -62,7 +63,7 @@ def pooled_mean_ends(values: Values, confidence: float = 0.95) -> tuple[Values, 
     problems = values.shape[-1]
     mean = np.clip(values.mean((-2, -1)), 0.0, 1.0)
     possible = mean * (1 - mean)
-    by_problem = _variance(values.mean(-2), possible)
+    by_problem = _variance(values.mean(-2), DOUBT * possible)
     variance, freedom = _satterthwaite(by_problem, problems, [_seeds(values)])
     worth = np.where(possible > 1e-12, possible / np.maximum(variance, 1e-300), problems)
     z = student_quantile(freedom, confidence)
@@ -76,9 +77,10 @@ def pooled_difference_ends(
     problems = before.shape[-1]
     first, second = before.mean(-2), after.mean(-2)
     rates = [np.clip(side.mean(-1), 0.0, 1.0) for side in (first, second)]
-    possible = sum(rate * (1 - rate) for rate in rates)
-    # where both sides are all right or all wrong, one problem in their number may be otherwise
-    by_problem = _variance(second - first, np.maximum(possible, 1 / problems))
+    possible = rates[0] * (1 - rates[0]) + rates[1] * (1 - rates[1])
+    by_problem = _variance(second - first, DOUBT_OF_SIDE * possible)
+    # all changed alike, to all right or all wrong: as in Wilson's interval for none in that many
+    by_problem = np.where(by_problem > 1e-12, by_problem, 4 / (problems + 4) ** 2)
     sides = [_seeds(side) for side in (before, after) if side.shape[-2] > 1]
     variance, freedom = _satterthwaite(by_problem, problems, sides)
     half = student_quantile(freedom, confidence) * np.sqrt(variance)
@@ -94,11 +96,11 @@ def _table(values: ArrayLike) -> Values:
     return table
 
 
-def _variance(values: Values, possible: Values) -> Values:
-    """Of the mean of [..., problems], their spread with `DOUBT` problems as far as can be."""
+def _variance(values: Values, doubt: Values) -> Values:
+    """Of the mean of [..., problems]; doubt: squared deviations of what was not seen."""
     problems = values.shape[-1]
     spread = np.square(values - values.mean(-1, keepdims=True)).sum(-1)
-    return (spread + DOUBT * possible) / (problems - 1 + DOUBT) / problems
+    return (spread + doubt) / max(1, problems - 1) / problems
 
 
 def _seeds(values: Values) -> tuple[Values, Values, int, int]:

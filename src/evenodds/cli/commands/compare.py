@@ -1,0 +1,185 @@
+"""evenodds compare A B ..."""
+
+from __future__ import annotations
+
+import argparse
+import glob
+import json
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from evenodds.cli.flags import Parser, add_settings, given
+from evenodds.errors import UsageError
+
+if TYPE_CHECKING:
+    from evenodds.evaluation import Record
+    from evenodds.report.contrast import Arm
+    from evenodds.run.measured import Found, Named
+
+Sides = list[tuple[str, list[str]]]
+"""The arms that were asked for: a name, and what it is made of."""
+
+EPILOG = """A and B are runs (their final evaluation), RUN:base, RUN:step-40, or policies. A policy
+is evaluated afresh, with the settings of the first run that is named. More than two: each against
+the first, with Holm's correction. Several seeds of one kind make an arm, by a pattern in quotes or
+by --arm. A run that was paid at random (--random-reward) says how much of a gain is the reward's.
+
+examples:
+  evenodds compare runs/mine:base runs/mine
+  evenodds compare abacus runs/mine
+  evenodds compare "runs/old-*" "runs/new-*"
+  evenodds compare --arm old runs/old-1 runs/old-2 --arm new runs/new-1 runs/new-2
+  evenodds compare runs/mine:base runs/mine runs/paid-at-random
+"""
+
+
+def main(arguments: list[str]) -> int:
+    usage = "A B [...] [--arm NAME RUN RUN ...] [--again] [--json] [--SETTING VALUE ...]"
+    about = "Differences on the same held-out problems, with paired intervals and a verdict."
+    parser = Parser("compare", usage, about, EPILOG)
+    parser.add_argument("names", nargs="*", metavar="A B", help="runs, points in runs, or policies")
+    parser.add_argument(
+        "--arm",
+        nargs="+",
+        action="append",
+        default=[],
+        metavar=("NAME", "RUN"),
+        help="an arm of several seeds: its name, then its runs; may be repeated",
+    )
+    parser.add_argument("--again", action="store_true", help="evaluate all of them afresh")
+    parser.add_argument("--json", action="store_true", help="print all numbers as JSON")
+    add_settings(parser, ("policy",), ("task", "sampling", "judge", "evaluation"))
+    found = parser.parse(arguments)
+    return _compare(found)
+
+
+def _compare(asked: argparse.Namespace) -> int:
+    from evenodds.report.contrast import contrasts
+
+    sides = sides_of(asked.names, asked.arm)
+    members = [[_named(name) for name in names] for _, names in sides]
+    found = _measure(members, given(asked), again=asked.again)
+    arms = [
+        _arm(name, side, records)
+        for (name, _), side, records in zip(sides, members, found, strict=True)
+    ]
+    _require_alike(arms)
+    results = contrasts(arms)
+    notes = [one.note for side in found for one in side if one.note]
+    said = _against_random(arms)
+    if asked.json:
+        shown = {"notes": notes, "random_reward": said, "against": [c.to_dict() for c in results]}
+        print(json.dumps(shown))
+        return 0
+    trained = [any(one.is_trained for one in side) for side in members]
+    _print(arms, results, [*said, *_seeds_note(arms, trained)], notes)
+    return 0
+
+
+def sides_of(names: Sequence[str], arms: Sequence[Sequence[str]]) -> Sides:
+    """Arms in the order given, positional ones first; a pattern with `*` is an arm of its runs."""
+    found: Sides = [(name, _expanded(name)) for name in names]
+    for name, *parts in arms:
+        if not parts:
+            raise UsageError(f"--arm takes a name and then runs. Got {name!r} alone. Add its runs.")
+        found.append((name, [one for part in parts for one in _expanded(part)]))
+    if len(found) < 2:
+        raise UsageError(f"a comparison needs two sides. Got {len(found)}. Name A and B.")
+    return found
+
+
+def _expanded(name: str) -> list[str]:
+    if not any(sign in name for sign in "*?["):
+        return [name]
+    pattern, colon, point = name.partition(":")
+    there = sorted(glob.glob(pattern))
+    if not there:
+        raise UsageError(f"no run matches {name!r}. Check the pattern and the folder.")
+    return [f"{one}{colon}{point}" for one in there]
+
+
+def _named(name: str) -> Named:
+    from evenodds.run.measured import named
+
+    return named(name)
+
+
+def _measure(
+    members: Sequence[Sequence[Named]], over: dict[str, Any], again: bool
+) -> list[list[Found]]:
+    """The evaluation of each; policies are evaluated, and runs too where `again` is asked for."""
+    from evenodds.report.terminal import make_view
+    from evenodds.run.measured import afresh, stored
+
+    runs = [one for side in members for one in side if one.run is not None]
+    if over and runs and not again:
+        raise UsageError(
+            f"a run was evaluated with its own settings. Got --{next(iter(over))}. "
+            "Add --again to evaluate all of them afresh with yours."
+        )
+    like = runs[0].saved if runs else {}
+    view = make_view(sys.stderr)
+    try:
+        return [
+            [
+                afresh(one, like, over, view.phase) if again or one.run is None else stored(one)
+                for one in side
+            ]
+            for side in members
+        ]
+    finally:
+        view.close()
+
+
+def _arm(name: str, members: Sequence[Named], found: Sequence[Found]) -> Arm:
+    """Policies that no training seed made are one, however often they were measured."""
+    from evenodds.report.contrast import Arm
+
+    records = [one.record for one in found]
+    if not any(one.is_trained for one in members):
+        records = [
+            r
+            for at, r in enumerate(records)
+            if all(r["levels"] != q["levels"] for q in records[:at])
+        ]
+    return Arm(name, tuple(records), any(one.random_reward for one in members))
+
+
+def _require_alike(arms: Sequence[Arm]) -> None:
+    from evenodds.report.contrast import unlike
+
+    first = arms[0].records[0]
+    for arm in arms:
+        for record in arm.records:
+            if difference := unlike(first, record):
+                raise UsageError(
+                    f"{arms[0].name!r} and {arm.name!r} were evaluated with different settings: "
+                    f"{difference}. Add --again to evaluate them alike."
+                )
+
+
+def _against_random(arms: Sequence[Arm]) -> list[str]:
+    """For each trained arm that was not paid at random, against each that was."""
+    from evenodds.report.contrast_text import against_random, random_gain
+
+    paid = [arm for arm in arms[1:] if not arm.random_reward]
+    chance = [arm for arm in arms if arm.random_reward]
+    return [against_random(arm, other, random_gain(arm, other)) for other in chance for arm in paid]
+
+
+def _seeds_note(arms: Sequence[Arm], trained: Sequence[bool]) -> list[str]:
+    from evenodds.report.contrast_text import one_seed
+
+    return one_seed(arms, trained)
+
+
+def _print(
+    arms: Sequence[Arm], results: Sequence[Any], said: Sequence[str], notes: Sequence[str]
+) -> None:
+    from evenodds.report.contrast_text import ending, page
+
+    for result in results:
+        print("\n".join(page(result)) + "\n")
+    for line in ending(len(results), said, notes):
+        print(line)

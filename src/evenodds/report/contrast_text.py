@@ -1,0 +1,227 @@
+"""What `evenodds compare` prints: two tables and plain sentences, at most 100 columns."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+
+from evenodds.report.comparison import BETTER, FEWEST, NO_EVIDENCE, TOO_FEW, WORSE
+from evenodds.report.contrast import Arm, Contrast, Line
+from evenodds.report.contrast import contrast as make_contrast
+from evenodds.report.text import counted, listed, one_line
+from evenodds.statistics import Estimate
+
+WIDTH = 100
+NAME = 40
+
+
+def page(contrast: Contrast) -> list[str]:
+    """One arm against another."""
+    a, b = _name(contrast.first), _name(contrast.second)
+    title = f"{b} against {a}: {counted(contrast.problems, 'matched problem')}"
+    if max(contrast.seeds) > 1:
+        title += f", {_seeds(contrast.seeds[0])} against {_seeds(contrast.seeds[1])}"
+    lines = [*_wrapped(title), ""]
+    if contrast.problems:
+        lines += [*_by_level(contrast), "", *_overall(contrast), ""]
+    return lines + [line for text in sentences(contrast) for line in _wrapped(text)]
+
+
+def sentences(contrast: Contrast) -> list[str]:
+    """The verdict first, then what it does not show."""
+    if not contrast.problems:
+        return ["The two share no judged problem, so nothing can be said."]
+    found = [verdict(contrast), *_turned(contrast)]
+    if contrast.catch_up is not None:
+        found.append(
+            f"Pass@k of {_name(contrast.first)} catches up with that of {_name(contrast.second)} "
+            f"{contrast.catch_up}."
+        )
+    if contrast.unmatched:
+        found.append(f"{counted(contrast.unmatched, 'problem')} without a match left out.")
+    return [*found, *_doubts(contrast)]
+
+
+def verdict(contrast: Contrast) -> str:
+    """`B is better than A: +8.0 points [...]. Better on …, no evidence elsewhere.`"""
+    line, a, b = contrast.overall, _name(contrast.first), _name(contrast.second)
+    numbers = f"{line.gain.points()} at one try, {_p(line.adjusted)}"
+    said = {
+        BETTER: f"{b} is better than {a}: {numbers}.",
+        WORSE: f"{b} is worse than {a}: {numbers}.",
+        NO_EVIDENCE: f"No evidence that {b} differs from {a}: {numbers}.",
+        TOO_FEW: f"Too few problems for a verdict: {line.problems}, of at least {FEWEST}.",
+    }[line.verdict]
+    return f"{said} {_where(contrast)}".strip()
+
+
+def _where(contrast: Contrast) -> str:
+    """By level, in words; empty for a single level."""
+    if len(contrast.levels) < 2:
+        return ""
+    parts = [
+        f"{word} on {_ranges(contrast, word)}" for word in (BETTER, WORSE) if contrast.labels(word)
+    ]
+    rest = "elsewhere" if parts else "on any level alone"
+    if contrast.labels(NO_EVIDENCE):
+        parts.append(f"no evidence {rest}")
+    if contrast.labels(TOO_FEW):
+        parts.append(f"fewer than {FEWEST} problems on {_ranges(contrast, TOO_FEW)}")
+    text = ", ".join(parts)
+    return text[:1].upper() + text[1:] + "."
+
+
+def _ranges(contrast: Contrast, word: str) -> str:
+    """Labels, three and more neighbours as `first to last`."""
+    runs: list[list[str]] = [[]]
+    for line in contrast.levels:
+        if line.verdict == word:
+            runs[-1].append(one_line(line.label, 24))
+        elif runs[-1]:
+            runs.append([])
+    if len(runs[0]) == len(contrast.levels):
+        return "every level"
+    return listed(
+        [name for run in runs for name in ([f"{run[0]} to {run[-1]}"] if len(run) > 2 else run)]
+    )
+
+
+def _turned(contrast: Contrast) -> list[str]:
+    """How many problems were gained and lost, where each arm is one policy."""
+    if contrast.pair is None:
+        return []
+    found = contrast.pair.coverage
+    return [
+        f"Solved at least once: {found.gained} problems gained, {found.lost} lost, {found.kept} "
+        f"kept, {found.never} never (gained - lost {found.net.points()}; McNemar {_p(found.p)})."
+    ]
+
+
+def _doubts(contrast: Contrast) -> list[str]:
+    """What a reader must know before believing it."""
+    found: list[str] = []
+    largest = [line for line in contrast.measures if line.label == f"pass@{contrast.k}"]
+    if largest and contrast.overall.verdict == BETTER and largest[0].gain.high < 0:
+        found.append(
+            f"But with {contrast.k} tries a problem it solves fewer ({largest[0].gain.points()}): "
+            "it was sharpened, it did not learn more."
+        )
+    return found
+
+
+def one_seed(arms: Sequence[Arm], trained: Sequence[bool]) -> list[str]:
+    """Said once: a single training tells of that training only."""
+    alone = [len(arm.records) == 1 for arm in arms]
+    if not any(one and made for one, made in zip(alone, trained, strict=True)):
+        return []
+    return [
+        "A run of one seed speaks for that run only: whether another seed would do as well, several "
+        "seeds tell (--arm NAME RUN RUN RUN)."
+    ]
+
+
+def against_random(arm: Arm, random: Arm, gain: Estimate) -> str:
+    """Whether the gain of an arm is more than what random rewards gave.
+
+    gain: arm - random arm, paired.
+    """
+    a, r = _name(arm.name), _name(random.name)
+    if gain.low > 0:
+        return (
+            f"{r} was paid at random. {a} gained more than that, by {gain.points()}: "
+            "what it gained is owed to its reward."
+        )
+    if gain.high < 0:
+        return f"{r} was paid at random, and {a} did worse than that: {gain.points()}."
+    return (
+        f"{r} was paid at random, and {a} did not do surely better than that ({gain.points()}): "
+        "no evidence that its reward taught it anything."
+    )
+
+
+def random_gain(arm: Arm, random: Arm) -> Estimate:
+    """The difference of an arm from the one that was paid at random, over all levels."""
+    return make_contrast(random, arm).overall.gain
+
+
+def ending(count: int, said: Sequence[str], notes: Sequence[str]) -> list[str]:
+    """What holds for all comparisons: corrections, the random arm, runs that go on."""
+    found = [*said, *notes]
+    family = "levels" if count == 1 else "comparisons and levels"
+    found.append(
+        "Intervals are of 95 %, for each number alone; verdicts and their p are corrected for the "
+        f"number of {family} (Holm)."
+    )
+    return [line for text in found for line in _wrapped(one_line(text))]
+
+
+def _by_level(contrast: Contrast) -> list[str]:
+    k = contrast.k
+    tries = f"at {k} tries" if k > 1 else ""
+    head = f"{'level':<14} {'n':>4} {'A':>6} {'B':>6}  {'B - A at one try':<22} {tries:<23} verdict"
+    rows = zip(contrast.levels, contrast.levels_at_k, strict=True)
+    lines = [_row(one, many if k > 1 else None) for one, many in rows]
+    if len(contrast.levels) > 1:
+        last = [line for line in contrast.measures if line.label == f"pass@{k}"]
+        lines.append(_row(contrast.overall, last[0] if last else None))
+    return [head.rstrip(), *lines]
+
+
+def _row(one: Line, many: Line | None) -> str:
+    tries = _gain(many.gain) if many else ""
+    return (
+        f"{one_line(one.label, 14):<14} {one.problems:>4} {_percent(one.before):>6} "
+        f"{_percent(one.after):>6}  {_gain(one.gain):<22} {tries:<23} {one.verdict}"
+    )
+
+
+def _overall(contrast: Contrast) -> list[str]:
+    """Every measure over all levels; the p-values are those of each alone."""
+    lines = [f"{'all levels':<14} {'n':>4} {'A':>6} {'B':>6}  {'B - A':<22} alone"]
+    for line in (contrast.overall, *contrast.measures):
+        label = "pass@1" if line is contrast.overall else line.label
+        lines.append(
+            f"{label:<14} {line.problems:>4} {_percent(line.before):>6} {_percent(line.after):>6}  "
+            f"{_gain(line.gain):<22} {_p(line.p)}"
+        )
+    return [*lines, *_length(contrast)]
+
+
+def _length(contrast: Contrast) -> list[str]:
+    before, after = contrast.length
+    if before is None or after is None:
+        return []
+    gain = contrast.pair.overall.length_gain if contrast.pair else None
+    shown = f"{after - before:+.1f}"
+    if gain is not None:
+        shown = f"{gain.mean:+.1f} [{gain.low:+.1f}, {gain.high:+.1f}]"
+    return [f"{'length, tokens':<19} {before:>6.1f} {after:>6.1f}  {shown}"]
+
+
+def _gain(gain: Estimate) -> str:
+    if math.isnan(gain.mean):
+        return "-"
+    return f"{100 * gain.mean:+.1f} [{100 * gain.low:+.1f}, {100 * gain.high:+.1f}]"
+
+
+def _percent(value: float) -> str:
+    return "-" if math.isnan(value) else f"{100 * value:.1f}"
+
+
+def _p(value: float) -> str:
+    if math.isnan(value):
+        return "-"
+    return "p < .0001" if value < 1e-4 else f"p = {value:.4f}".replace("0.", ".")
+
+
+def _seeds(count: int) -> str:
+    return counted(count, "seed")
+
+
+def _name(text: str) -> str:
+    return one_line(text, NAME)
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False)
