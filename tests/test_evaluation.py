@@ -184,6 +184,7 @@ def test_an_audit_is_counted_where_both_could_judge() -> None:
     audit = [verdict(s) for s in (Status.WRONG, Status.RIGHT, Status.RIGHT, Status.ERROR)]
     found = counted([f"#{right}", f"#{right}", "#1", "#2"], audit)
     assert (found.audit_tries, found.audit_right, found.disagree) == (3, 2, 2)
+    assert found.overpaid == 1
 
 
 def test_where_a_problem_comes_from_is_its_column_or_its_task() -> None:

@@ -51,6 +51,7 @@ def _audited(verdicts: Sequence[Verdict], audit: Sequence[Verdict] | None) -> di
         "audit_tries": len(both),
         "audit_right": sum(map(is_right, both)),
         "disagree": sum(disagrees(*pair) for pair in pairs),
+        "overpaid": sum(is_right(pair[0]) and disagrees(*pair) for pair in pairs),
     }
 
 

@@ -40,7 +40,8 @@ class ProblemResult:
     was extracted are in none. duplicates: answers that nearly repeat an earlier one, as
     `similarity.repeats` has it. strategies: kinds of work among the right answers. entropy: nats a
     token. audit_tries: answers that both the verifier and the audit could judge, of which
-    `audit_right` are right by the audit, and `disagree` by only one of the two; None without audit.
+    `audit_right` are right by the audit, `disagree` by only one of the two, and `overpaid` by the
+    verifier alone; None without audit.
     """
 
     key: str
@@ -59,6 +60,7 @@ class ProblemResult:
     audit_right: int | None = None
     audit_tries: int | None = None
     disagree: int | None = None
+    overpaid: int | None = None
 
 
 @dataclass(frozen=True)

@@ -77,24 +77,27 @@ def audit_of(pairs: Sequence[Pair], verifier: str) -> Audit | None:
 
 
 def _refused(problems: Sequence[Record]) -> Estimate:
-    counts = [(overpaid(row), int(row["right"])) for row in problems if row.get("right")]
-    known = [(refused, paid) for refused, paid in counts if refused is not None]
-    return clustered_rate([refused for refused, _ in known], [paid for _, paid in known])
+    counts = [count for row in problems if (count := refused_of(row)) is not None and count[1]]
+    return clustered_rate([refused for refused, _ in counts], [paid for _, paid in counts])
 
 
-def overpaid(problem: Record) -> int | None:
-    """Answers that the verifier calls right and the audit does not; None without an audit.
+def refused_of(problem: Record) -> tuple[int, int] | None:
+    """Of the answers that both could judge: those that the verifier pays and the audit refuses,
+    and all that the verifier pays. None without an audit.
 
-    What both verifiers disagree on is overpaid or underpaid; what the verifier finds right beyond
-    the audit is overpaid less underpaid. So overpaid is half their sum.
+    A record that does not say how many were overpaid: what the two differ on is overpaid or
+    underpaid, and what the verifier finds right beyond the audit is overpaid less underpaid; so
+    overpaid is half their sum.
     """
-    known = problem.get("overpaid")
-    if is_number(known):
-        return int(known)
-    right, audited, differ = (problem.get(key) for key in ("right", "audit_right", "disagree"))
-    if not (is_number(right) and is_number(audited) and is_number(differ)):
+    names = ("right", "audit_right", "disagree")
+    if not all(is_number(problem.get(name)) for name in names):
         return None
-    return int(min(max(0, (differ + right - audited) / 2), differ, right))
+    right, audited, differ = (int(problem[name]) for name in names)
+    known = problem.get("overpaid")
+    overpaid = int(known) if is_number(known) else (differ + right - audited) // 2
+    overpaid = min(max(0, overpaid), differ)
+    paid = audited + 2 * overpaid - differ
+    return overpaid, max(paid, overpaid)
 
 
 def difference(before: Estimate, after: Estimate) -> Estimate:

@@ -18,8 +18,9 @@ from evenodds.report.text import safe, shortened
 Row = Mapping[str, Any]
 COLUMNS = (
     *("problem_key", "level", "gold", "prompt", "completion", "reward", "status", "extracted"),
-    *("note", "audit_status", "audit_note", "step", "advantage"),
+    *("note", "audit_status", "audit_note", "step", "advantage", "of", "kind"),
 )
+TASK, DRAWN = "task", "sampled"
 PROBLEMS = 4
 """Problems of each sort that are shown."""
 ANSWERS = 6
@@ -170,6 +171,8 @@ def read_rows(path: Path, only: tuple[str, Sequence[str]] | None = None) -> list
         names = pq.read_schema(path).names
         columns = [name for name in COLUMNS if name in names]
         filters = None if only is None else [(only[0], "in", list(only[1]))]
-        return pq.read_table(path, columns=columns, filters=filters).to_pylist()
+        rows = pq.read_table(path, columns=columns, filters=filters).to_pylist()
     except (OSError, pa.ArrowException, ValueError, TypeError, KeyError):
         return []
+    # of an evaluation's answers those to the task itself, sampled; rollouts have no such columns
+    return [row for row in rows if row.get("of", TASK) == TASK and row.get("kind", DRAWN) == DRAWN]
