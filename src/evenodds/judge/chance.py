@@ -14,6 +14,7 @@ import numpy as np
 
 from evenodds.domain import Problem, Rollout, Status, Verdict
 
+NAME = "coin"  # in place of the verifier's, in records
 NOTE = "paid by a coin"
 COIN = 0xC01  # so that the coin shares no bits with what the rollout's seed draws
 

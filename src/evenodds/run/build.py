@@ -14,6 +14,7 @@ from evenodds.curricula import Curriculum, Ladder, make_curriculum
 from evenodds.domain import Limits
 from evenodds.errors import UsageError
 from evenodds.judge import open_judge, rows_by
+from evenodds.judge.chance import NAME as COIN
 from evenodds.judge.options import JudgeOptions, default_workers
 from evenodds.places import BUNDLED, SMALL, bundled_folder
 from evenodds.run.audit import Evidence, evidence_of
@@ -97,6 +98,11 @@ def task_of(config: Config) -> Task:
             drop_unreadable=section.drop_unreadable,
         ),
     )
+
+
+def payer_of(config: Config, task: Task) -> str:
+    """Who pays while the policy learns: the verifier's name, or the coin of the control arm."""
+    return COIN if config.run.random_reward else task.verifier_name
 
 
 def checked_levels(levels: tuple[int, ...], key: str, task: Task) -> tuple[int, ...]:

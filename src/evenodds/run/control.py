@@ -121,7 +121,7 @@ def control_settings(config: Config, task: Task, own: EvaluationSettings) -> Eva
         own,
         limits=replace(own.limits, stop_strings=task.stop_strings),
         samples=min(own.samples, SAMPLES),
-        problems=config.evaluation.control_problems,
+        problems=min(config.evaluation.control_problems, own.problems),
         levels=None,
         greedy=False,
     )

@@ -173,6 +173,10 @@ class RunFolder:
         files = (self.rollouts(0), self.evaluation("base"))
         return [self.path, self.checkpoints, self.passports, *(path.parent for path in files)]
 
+    def answers(self, name: str) -> Path:
+        """The answers of an evaluation, beside its record."""
+        return self.evaluation(name).with_suffix(".parquet")
+
     def rollouts(self, step: int) -> Path:
         """The rollouts of one step, a parquet file."""
         return self.path / "rollouts" / f"step-{step:05d}.parquet"

@@ -8,11 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from evenodds.domain import Prompt, as_text
 from evenodds.errors import RunError
-from evenodds.evaluation import EvaluationSettings, evaluate
+from evenodds.evaluation import Control, EvaluationSettings, evaluate
 from evenodds.judge import Judge
+from evenodds.records import answer_table
 from evenodds.report.terminal import View
-from evenodds.run.build import Plan, evaluation_settings
+from evenodds.run.build import Plan, evaluation_settings, judge_options
+from evenodds.run.control import opened_control
 from evenodds.run.on_the_way import (
     expected_seconds,
     heldout_metrics,
@@ -30,9 +33,9 @@ RESERVE = 1.5  # an evaluation may take this many times the one before: answers 
 class Measuring:
     """Asks the policy held-out problems, and writes what was found.
 
-    audit: a second judge of the same answers. leave: raises where a signal came. base: the record
-    of the first evaluation. seconds: that the last whole evaluation took; way_seconds: the longest
-    one on the way.
+    audit: a second judge of the same answers. leave: raises where a signal came. render: the text
+    that a prompt is put as. base: the record of the first evaluation. seconds: that the last whole
+    evaluation took; way_seconds: the longest one on the way.
     """
 
     plan: Plan
@@ -43,6 +46,7 @@ class Measuring:
     writer: RunWriter
     view: View
     leave: Callable[[], None]
+    render: Callable[[Prompt], str] = as_text
     base: Mapping[str, Any] = field(default_factory=dict[str, Any])
     seconds: float = 0.0
     way_seconds: float | None = None
@@ -50,7 +54,9 @@ class Measuring:
     def whole(self, name: str, title: str) -> dict[str, Any]:
         """All held-out problems that are asked for; the record is written and returned."""
         settings = evaluation_settings(self.plan.config, self.plan.task)
-        record = self._evaluated(name, title, settings)
+        options = judge_options(self.plan.config)
+        with opened_control(self.plan.config, self.plan.control, settings, options) as control:
+            record = self._evaluated(name, title, settings, control)
         self.seconds = record["seconds"]
         return record
 
@@ -75,7 +81,10 @@ class Measuring:
         first = expected_seconds(self.plan.config, self.seconds)
         return RESERVE * (first if self.way_seconds is None else self.way_seconds)
 
-    def _evaluated(self, name: str, title: str, settings: EvaluationSettings) -> dict[str, Any]:
+    def _evaluated(
+        self, name: str, title: str, settings: EvaluationSettings, control: Control | None = None
+    ) -> dict[str, Any]:
+        """control: a task outside of what is learned; evaluations on the way have none."""
         started = time.monotonic()
         with self._told(title):
             found = evaluate(
@@ -85,11 +94,14 @@ class Measuring:
                 self.plan.task,
                 settings,
                 audit=self.audit,
+                control=control,
+                control_note=self.plan.control.note,
                 canaries=self.plan.evidence.prompts,
             )
         if found.judged() == 0:
             raise RunError(f"no answer could be judged: {found.first_note}. Mend the verifier.")
         record = {**found.to_dict(), "seconds": time.monotonic() - started}
+        self.writer.answers(name, answer_table(found, self.render))
         self.writer.evaluation(name, record)
         return record
 

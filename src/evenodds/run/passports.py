@@ -20,6 +20,7 @@ from evenodds.bench import Report
 from evenodds.domain import Problem, as_text
 from evenodds.errors import UsageError
 from evenodds.evaluation import finite, summary_of
+from evenodds.judge.chance import NAME as COIN
 from evenodds.objectives import Objective
 from evenodds.run.folder import RunFolder
 from evenodds.tasks import Task
@@ -89,10 +90,13 @@ def checker_passport(task: Task, bench: Report | None = None) -> dict[str, objec
     return {**known, "configuration_sha256": digest, "bench": found}
 
 
-def objective_passport(objective: Objective, named: Mapping[str, Any]) -> dict[str, object]:
+def objective_passport(
+    objective: Objective, named: Mapping[str, Any], payer: str = ""
+) -> dict[str, object]:
     """Every axis by name and, of a person's own code, the text of the files that it stands in.
 
-    named: the settings of [objective]; those of the form `file.py:name` name such code.
+    named: the settings of [objective]; those of the form `file.py:name` name such code. payer: who
+    decides on the reward, the verifier or a coin.
     """
     from evenodds.objectives.describe import axes_of, record_of
 
@@ -102,6 +106,8 @@ def objective_passport(objective: Objective, named: Mapping[str, Any]) -> dict[s
     moving = f", entropy coefficient follows the target {target:g}" if target else ""
     return {
         "axes": axes_of(objective) + moving,
+        "paid_by": payer,
+        "random_reward": payer == COIN,
         **record_of(objective),
         "entropy_target": target,
         "entropy_step": named.get("entropy_step"),

@@ -15,6 +15,7 @@ from evenodds.domain import Problem
 from evenodds.errors import NotFinite, RunError
 from evenodds.judge import Judge, WorkerJudge
 from evenodds.judge.audit import Audit, audit_metrics
+from evenodds.judge.chance import ChanceJudge
 from evenodds.learner import TorchLearner
 from evenodds.machine import peak_memory_mb, usable_cores
 from evenodds.objectives import Objective
@@ -30,6 +31,7 @@ from evenodds.run.build import (
     bonus_of,
     learner_options,
     limits_of,
+    payer_of,
     started,
 )
 from evenodds.run.engine import engine_facts
@@ -89,13 +91,15 @@ class Session:
             self.writer,
             self.view,
             self.interrupts.leave_if_asked,
+            self.policy.codec.render,
         )
         self.learner = TorchLearner(self.policy, learner_options(config, self.policy, self.memory))
         if isinstance(self.judge, WorkerJudge):  # a signal must not wait for what hangs
             self.judge.tick = self.interrupts.leave_if_asked
             is_free = usable_cores() > torch.get_num_threads()  # a core that no sampler uses
             self.judge.early = is_free or self.policy.device.type != "cpu"
-        tools = Tools(self.sampler, self.judge, self.learner, self.reference())
+        paying = ChanceJudge() if config.run.random_reward else self.judge
+        tools = Tools(self.sampler, paying, self.learner, self.reference())
         self.tools = timed(tools, self.watch)
         self.step_config = StepConfig(
             groups=config.sampling.groups,
@@ -282,7 +286,7 @@ class Session:
         return found if audit is None else found | audit_metrics(report.groups, audit)
 
     def _rollouts(self, step: int, report: StepReport, audit: Audit | None, groups: Line) -> Job:
-        name = self.plan.task.verifier_name
+        name = payer_of(self.plan.config, self.plan.task)
         prompts = [self.policy.codec.render(group.problem.prompt) for group in report.groups]
 
         def write() -> None:

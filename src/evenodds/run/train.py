@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -30,6 +30,7 @@ from evenodds.run.build import (
     title_of,
 )
 from evenodds.run.config import Config, to_toml
+from evenodds.run.control import readable
 from evenodds.run.durable import verify_folder, write_file
 from evenodds.run.folder import RunFolder, require_space
 from evenodds.run.going_on import open_folder
@@ -141,6 +142,8 @@ def _train(
     prepare_process()
     shown = view or make_view(sys.stderr)
     made = make(plan, objective)
+    budget = evaluation_budget(plan.config)
+    plan = replace(plan, control=readable(plan.control, made.policy, budget))
     require_space(folder.path, _needed_bytes(made.policy))
     with Interrupts() as interrupts, RunLock(folder.path):
         session = Session(
@@ -188,7 +191,8 @@ def check_fit(policy: Policy, plan: Plan) -> None:
 def _title(session: Session) -> tuple[str, list[str]]:
     config, policy = session.plan.config, session.policy
     kind = f"LoRA rank {config.policy.rank}" if policy.is_adapter else "all weights"
-    return f"{config.policy.name} learns {title_of(config, session.plan.task)}", [
+    by_chance = " from random rewards (control arm)" if config.run.random_reward else ""
+    return f"{config.policy.name} learns {title_of(config, session.plan.task)}{by_chance}", [
         f"{policy.size / 1e6:.1f} M parameters, {kind}, {policy.device.type}, "
         f"{config.objective.recipe}, {config.sampling.groups} problems × "
         f"{config.sampling.group_size} answers a step",
@@ -212,6 +216,7 @@ def _facts(session: Session) -> dict[str, object]:
         "dtype": str(policy.model.dtype).removeprefix("torch."),
         "threads": session.threads,
         "seed": session.plan.config.run.seed,
+        "random_reward": session.plan.config.run.random_reward,
         "parameters": policy.size,
         "trainable": sum(p.numel() for p in policy.trainable().values()),
     }

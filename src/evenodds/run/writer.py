@@ -12,7 +12,7 @@ from evenodds.bench import Report
 from evenodds.objectives import Objective
 from evenodds.records.groups import length_through
 from evenodds.records.table import Table, as_parquet
-from evenodds.run.build import Plan
+from evenodds.run.build import Plan, payer_of
 from evenodds.run.config import Config, to_toml
 from evenodds.run.durable import AppendLog, make_folder, write_file
 from evenodds.run.engine import read_sittings
@@ -59,7 +59,8 @@ class RunWriter:
             self.folder.environment: lambda: environment_passport(argv, facts),
         }
         if objective is not None:
-            found = objective_passport(objective, config.objective.model_dump())
+            payer = payer_of(config, task)
+            found = objective_passport(objective, config.objective.model_dump(), payer)
             require_same_code(self.folder, task, found)
             passports[self.folder.objective] = lambda: found
         for path, make in passports.items():
@@ -76,6 +77,11 @@ class RunWriter:
 
     def evaluation(self, name: str, value: Mapping[str, Any]) -> None:
         self.json(self.folder.evaluation(name), value)
+
+    def answers(self, name: str, table: Table) -> None:
+        """The answers of an evaluation; before its record, which says that they are there."""
+        make_folder(self.folder.answers(name).parent)
+        write_file(self.folder.answers(name), as_parquet(table))
 
     @property
     def metrics(self) -> AppendLog:
@@ -115,3 +121,4 @@ class RunWriter:
     def forget_the_end(self) -> None:
         """Remove the evaluation of an end that is none any more: the run goes on."""
         self.folder.evaluation("final").unlink(missing_ok=True)
+        self.folder.answers("final").unlink(missing_ok=True)
