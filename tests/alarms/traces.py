@@ -8,7 +8,7 @@ from the rates of their step.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -152,7 +152,7 @@ class Trace:
     onset: int | None = None
     steps: int = 80
     every: int = 5
-    facts: Facts = Facts()
+    facts: Facts = field(default_factory=Facts)
 
     def rows(self, seed: int) -> Iterator[Row]:
         rng = np.random.default_rng([seed, *self.name.encode()])
@@ -240,7 +240,9 @@ def small_model(step: int) -> World:
 
 def tiny_groups(step: int) -> World:
     """Two problems with four answers: most of what is seen is chance, and many steps are idle."""
-    return World(groups=2, size=4, right=0.15, spread=1.5, length=20, grad_noise=1.0, duplicates=0.5)
+    return World(
+        groups=2, size=4, right=0.15, spread=1.5, length=20, grad_noise=1.0, duplicates=0.5
+    )
 
 
 def longer_thoughts(step: int) -> World:

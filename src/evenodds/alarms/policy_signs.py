@@ -12,6 +12,7 @@ from evenodds.alarms.rule import Rule, Sign
 
 AHEAD = 20  # steps that a fall is followed into the future
 SURE = -6.0  # a slope this many standard errors below 0 is a fall
+BELOW = math.log(0.7)  # and one of six steps is, where it ends so far below those before
 
 
 def entropy_collapse(history: History, threshold: float) -> Sign | None:
@@ -40,8 +41,9 @@ def _left(history: History, name: str) -> tuple[float, float] | None:
     first, last = _logs(history.first, name), _logs(history.last[-20:], name)
     if last.size < 15 or first.size < 5:
         return None
-    falls = [trend(last[-count:]) for count in (6, last.size)]
-    sure = [fall for fall in falls if fall.sureness < SURE]
+    fast, slow = trend(last[-6:]), trend(last)
+    sinks = fast.at_end < median(last[:-6]) + BELOW  # six steps alone could be chance
+    sure = [fall for fall in (fast, slow) if fall.sureness < SURE and (fall is slow or sinks)]
     if not sure:
         return None
     steepest = min(sure, key=lambda fall: fall.slope)
