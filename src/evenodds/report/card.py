@@ -17,7 +17,7 @@ from evenodds.report.checks import bench_of, question_rows
 from evenodds.report.escape import md_block, md_code, md_text, without_paths
 from evenodds.report.facts import facts, repeat_command
 from evenodds.report.findings import Findings, findings_of, worse_sentence
-from evenodds.report.markdown import table, worse_items
+from evenodds.report.markdown import beside_items, table, worse_items
 from evenodds.report.series import is_number
 from evenodds.report.signs import alarm_sentence
 
@@ -129,6 +129,7 @@ def _measured(found: Findings) -> list[str]:
         return ["Nothing was compared, so nothing is claimed."]
     rows = _items(question_rows(found.run), MEASURED)
     lead = "Brackets hold 95 % intervals over held-out problems, paired by problem."
+    rows = [*beside_items(found), *rows]
     return [lead, "", *rows, f"- the verifier: {md_text(bench_of(found.run).verdict)}"]
 
 
@@ -156,7 +157,7 @@ def _limits(found: Findings) -> Iterator[str]:
         "were not measured, but for what stands above."
     )
     if evidence.control is None:
-        yield "No control task was measured: whether skills outside of the task suffered is unknown."
+        yield "No control task was measured: whether other skills suffered is not known."
     if evidence.audit is None:
         yield (
             "No second verifier looked at the answers: an answer counts as right if the verifier "

@@ -13,9 +13,9 @@ from typing import Any, Literal
 import numpy as np
 
 from evenodds.evaluation import Record, finite
-from evenodds.report.comparison import BETTER, FEWEST, WORSE, Comparison, Row, verdict_of
+from evenodds.report.comparison import BETTER, FEWEST, WORSE, Comparison, Curves, Row, verdict_of
 from evenodds.report.conclusion import Evidence
-from evenodds.report.pairs import Pair, change_of
+from evenodds.report.pairs import Change, Pair, change_of
 from evenodds.report.record import RunRecord
 from evenodds.report.series import is_number
 from evenodds.report.text import one_line, safe
@@ -26,6 +26,7 @@ LONGER = 1.1
 SURER = 0.5
 """An entropy of at most this share of what it was counts as worse: little is left to explore."""
 
+Group = Literal["all", "level", "greedy", "tries", "control", "audit", "answers", "size"]
 Unit = Literal["share", "tokens", "nats", "strategies"]
 
 
@@ -33,8 +34,8 @@ Unit = Literal["share", "tokens", "nats", "strategies"]
 class Measure:
     """One thing before and after. change: after - before over problems, in the unit of the thing.
 
-    verdict: `better`, `worse`, `no evidence`, or `changed` where a change is neither. level: true
-    where it is of one level alone.
+    verdict: `better`, `worse`, `no evidence`, or `changed` where a change is neither. group: which
+    sort of thing it is; `answers` is how they look, whether they are right or not.
     """
 
     what: str
@@ -44,7 +45,7 @@ class Measure:
     change: Estimate
     problems: int
     verdict: str
-    level: bool = False
+    group: Group = "size"
 
     @property
     def shown(self) -> tuple[str, str, str]:
@@ -92,36 +93,46 @@ def by_chance(measures: Sequence[Measure]) -> float:
 def _by_verifier(comparison: Comparison) -> Iterator[Measure]:
     """Right answers: over all levels, by level, greedy, and with several tries."""
     row = comparison.overall
-    yield _row("right answers, sampled", row)
+    yield _row("right answers, sampled", row, "all")
     if len(comparison.levels) > 1:
         for one in comparison.levels:
-            yield replace(_row(f"right answers at {safe(one.label)}", one), level=True)
+            yield _row(f"right answers at {safe(one.label)}", one, "level")
     if row.before.greedy and row.after.greedy and row.greedy_gain:
         before, after = row.before.greedy.mean, row.after.greedy.mean
-        yield _share("right answers, greedy", before, after, row.greedy_gain, row.problems)
-    curves = comparison.curves
-    for k, first, second, gain in zip(
-        curves.ks, curves.before, curves.after, curves.gain, strict=True
-    ):
+        yield _share(
+            "right answers, greedy", before, after, row.greedy_gain, row.problems, "greedy"
+        )
+    yield from _by_tries(comparison.curves, "solved in {k} tries (pass@{k})", row.problems)
+    yield from _by_tries(comparison.majority, "right by a vote of {k} (maj@{k})", row.problems)
+
+
+def _by_tries(curves: Curves, what: str, problems: int) -> Iterator[Measure]:
+    sides = zip(curves.ks, curves.before, curves.after, curves.gain, strict=True)
+    for k, first, second, gain in sides:
         if k > 1:
-            yield _share(
-                f"solved in {k} tries (pass@{k})", first.mean, second.mean, gain, row.problems
-            )
+            name = what.format(k=k)
+            yield _share(name, first.mean, second.mean, gain, problems, "tries")
 
 
-def _row(what: str, row: Row) -> Measure:
+def _row(what: str, row: Row, group: Group) -> Measure:
     before, after = row.before.sampled.mean, row.after.sampled.mean
-    return _share(what, before, after, row.gain, row.problems)
+    return _share(what, before, after, row.gain, row.problems, group)
 
 
 def _share(
-    what: str, before: float, after: float, change: Estimate, problems: int, rising: str = BETTER
+    what: str,
+    before: float,
+    after: float,
+    change: Estimate,
+    problems: int,
+    group: Group,
+    rising: str = BETTER,
 ) -> Measure:
-    """rising: what a rise of this share is; `changed` where neither way is better."""
+    """rising: what a rise of this share is, `better` or `worse`."""
     verdict = verdict_of(change, problems)
-    if verdict in (BETTER, WORSE):
-        verdict = {BETTER: verdict, WORSE: _opposite(verdict)}.get(rising, rising)
-    return Measure(what, "share", before, after, change, problems, verdict)
+    if rising == WORSE and verdict in (BETTER, WORSE):
+        verdict = _opposite(verdict)
+    return Measure(what, "share", before, after, change, problems, verdict, group)
 
 
 def _opposite(verdict: str) -> str:
@@ -132,16 +143,16 @@ def _beside(found: Evidence) -> Iterator[Measure]:
     """The control task, and what the audit says."""
     if found.control is not None:
         name = one_line(found.control_task, 60) or "control task"
-        yield _changed(f"right answers outside the task ({name})", found.control, BETTER)
+        yield _changed(f"right answers outside the task ({name})", found.control, "control")
     if found.audit is None:
         return
-    yield _changed("right answers by the audit", found.audit.right, BETTER)
-    yield _changed("verifier and audit differ", found.audit.disagreement, WORSE)
+    yield _changed("right answers by the audit", found.audit.right, "audit")
+    yield _changed("verifier and audit differ", found.audit.disagreement, "audit", WORSE)
 
 
-def _changed(what: str, change: Any, rising: str) -> Measure:
+def _changed(what: str, change: Change, group: Group, rising: str = BETTER) -> Measure:
     before, after = change.before.mean, change.after.mean
-    return _share(what, before, after, change.gain, change.problems, rising)
+    return _share(what, before, after, change.gain, change.problems, group, rising)
 
 
 SHARES = (
@@ -159,7 +170,7 @@ def _shares(pairs: Sequence[Pair]) -> Iterator[Measure]:
     for what, count, rising in SHARES:
         change = change_of(told, count, "samples")
         if change is not None:
-            yield _changed(f"answers: {what}", change, rising)
+            yield _changed(f"answers: {what}", change, "answers", rising)
 
 
 def _with_unjudged(problem: Record) -> Record:

@@ -116,7 +116,7 @@ def _result(found: Findings) -> dict[str, Any]:
 def _beside(found: Findings) -> dict[str, Any]:
     """What got worse beside what got better, the audit, and the cost."""
     return {
-        "measures": [m for m in found.measures if not m.level or m in found.worse],
+        "measures": [m for m in found.measures if m.group != "level" or m in found.worse],
         "worse_sentence": worse_sentence(found),
         "measures_note": beside.NOTE,
         "audit": found.conclusion.evidence.audit,

@@ -37,6 +37,8 @@ def markdown(found: Findings) -> str:
         md_text(question(run)),
         "",
         *table(found),
+        "",
+        *beside_items(found),
         *_section("What got worse", _worse(found)),
         *_section("Alarms and checks", _signs(found)),
         *_section("Cost", _items(cost_rows(found.cost))),
@@ -88,6 +90,14 @@ def _single(found: Findings) -> list[str]:
     if len(rows) > 1:
         rows = [*rows[:LEVELS], ("all levels", "", str(overall_side(evaluation).sampled))]
     return grid(("level", "problems", f"right answers, {which} model"), rows)
+
+
+def beside_items(found: Findings) -> list[str]:
+    """What the table of sampled answers does not show: greedy, several tries, control, audit."""
+    kept = [one for one in found.measures if one.group in ("greedy", "tries", "control", "audit")]
+    most = f"@{found.conclusion.k})"
+    shown = [one for one in kept if one.group != "tries" or one.what.endswith(most)]
+    return [f"- {md_text(one.sentence)}" for one in shown]
 
 
 def _worse(found: Findings) -> list[str]:

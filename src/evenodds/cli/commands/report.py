@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+import sys
+
 from evenodds.cli.flags import Parser
 from evenodds.errors import UsageError
 from evenodds.run.folder import find_run
 
 
 def main(arguments: list[str]) -> int:
-    parser = Parser("report", "RUN", "Write a run's report.html and summary.json again.")
+    parser = Parser(
+        "report", "RUN [--md]", "Write a run's report.html, report.md and summary.json."
+    )
     parser.add_argument("run", help="run folder, or its name below runs/")
+    parser.add_argument(
+        "--md", action="store_true", help="print the Markdown for a pull request; write nothing"
+    )
     found = parser.parse(arguments)
     run = find_run(found.run)
     if not found.run or not (run / "config.toml").exists():
         raise UsageError(f"{found.run!r} is no run folder. See `evenodds list runs`.")
+    if found.md:
+        from evenodds.report.findings import findings_of
+        from evenodds.report.markdown import markdown
+
+        sys.stdout.write(markdown(findings_of(run)))
+        return 0
     from evenodds.report import write_report
 
-    print(write_report(run))
+    page = write_report(run)
+    for path in (page, page.with_name("report.md"), page.with_name("summary.json")):
+        print(path)
     return 0
