@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import torch
 
 from evenodds.alarms import Alarm
 from evenodds.domain import Problem
-from evenodds.errors import NotFinite, RunError
+from evenodds.errors import EvenoddsError, NotFinite, RunError
 from evenodds.judge import Judge, WorkerJudge
 from evenodds.judge.audit import Audit, audit_metrics
 from evenodds.judge.chance import ChanceJudge
@@ -22,6 +23,7 @@ from evenodds.objectives import Objective
 from evenodds.policies import Policy
 from evenodds.records import Line, group_line, rollout_table
 from evenodds.reference import TorchReference
+from evenodds.report.card import write_card
 from evenodds.report.terminal import Sample, View
 from evenodds.run import checkpoint, durable
 from evenodds.run.audit import canary_metrics
@@ -317,8 +319,18 @@ class Session:
                 durable.recover(self.folder.checkpoints)
 
     def save_model(self) -> None:
-        """The trained policy as an ordinary folder, replacing an earlier one of this run."""
-        durable.commit_folder(self.folder.model, self.policy.save)
+        """The trained policy as an ordinary folder, replacing an earlier one of this run.
+
+        Its card is made from the run's records and sealed with it; where they cannot be read, the
+        short card that the policy writes stays.
+        """
+
+        def fill(folder: Path) -> None:
+            self.policy.save(folder)
+            with suppress(ValueError, EvenoddsError):
+                write_card(self.folder.path, folder)
+
+        durable.commit_folder(self.folder.model, fill)
 
 
 def sample_of(report: StepReport, step: int) -> Sample | None:
