@@ -46,11 +46,13 @@ Arms = tuple[Sequence[Tally], Sequence[Tally]]
 class Arm:
     """One side. records: an evaluation for each training seed; one for a policy as it is.
 
-    random_reward: its training was paid at random, so that what it gained is not the reward's.
+    is_trained: another seed would have made another one; not so a base. random_reward: its training
+    was paid at random, so that what it gained is not the reward's.
     """
 
     name: str
     records: tuple[Record, ...]
+    is_trained: bool = True
     random_reward: bool = False
 
 

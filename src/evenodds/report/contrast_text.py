@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
+from typing import Any
 
+from evenodds.evaluation import Record
 from evenodds.report.comparison import BETTER, FEWEST, NO_EVIDENCE, TOO_FEW, WORSE
 from evenodds.report.contrast import Arm, Contrast, Line
 from evenodds.report.contrast import contrast as make_contrast
@@ -19,12 +21,12 @@ NAME = 40
 def page(contrast: Contrast) -> list[str]:
     """One arm against another."""
     a, b = _name(contrast.first), _name(contrast.second)
-    title = f"{b} against {a}: {counted(contrast.problems, 'matched problem')}"
+    title = f"A: {a}. B: {b}. {counted(contrast.problems, 'matched problem')}"
     if max(contrast.seeds) > 1:
         title += f", {_seeds(contrast.seeds[0])} against {_seeds(contrast.seeds[1])}"
     lines = [*_wrapped(title), ""]
     if contrast.problems:
-        lines += [*_by_level(contrast), "", *_overall(contrast), ""]
+        lines += [*_by_level(contrast), "", *_overall(contrast), *_by_source(contrast), ""]
     return lines + [line for text in sentences(contrast) for line in _wrapped(text)]
 
 
@@ -33,7 +35,7 @@ def sentences(contrast: Contrast) -> list[str]:
     if not contrast.problems:
         return ["The two share no judged problem, so nothing can be said."]
     found = [verdict(contrast), *_turned(contrast)]
-    if contrast.catch_up is not None:
+    if contrast.catch_up is not None and contrast.overall.verdict == BETTER:
         found.append(
             f"Pass@k of {_name(contrast.first)} catches up with that of {_name(contrast.second)} "
             f"{contrast.catch_up}."
@@ -93,8 +95,9 @@ def _turned(contrast: Contrast) -> list[str]:
         return []
     found = contrast.pair.coverage
     return [
-        f"Solved at least once: {found.gained} problems gained, {found.lost} lost, {found.kept} "
-        f"kept, {found.never} never (gained - lost {found.net.points()}; McNemar {_p(found.p)})."
+        f"Solved at least once: {counted(found.gained, 'problem')} gained, {found.lost} lost, "
+        f"{found.kept} kept, {found.never} never "
+        f"(gained - lost {found.net.points()}; McNemar {_p(found.p)})."
     ]
 
 
@@ -110,50 +113,70 @@ def _doubts(contrast: Contrast) -> list[str]:
     return found
 
 
-def one_seed(arms: Sequence[Arm], trained: Sequence[bool]) -> list[str]:
+def one_seed(arms: Sequence[Arm]) -> list[str]:
     """Said once: a single training tells of that training only."""
-    alone = [len(arm.records) == 1 for arm in arms]
-    if not any(one and made for one, made in zip(alone, trained, strict=True)):
+    if not any(arm.is_trained and len(arm.records) == 1 for arm in arms):
         return []
     return [
-        "A run of one seed speaks for that run only: whether another seed would do as well, several "
+        "A run of one seed speaks for that run only: whether another would do as well, several "
         "seeds tell (--arm NAME RUN RUN RUN)."
     ]
 
 
-def against_random(arm: Arm, random: Arm, gain: Estimate) -> str:
-    """Whether the gain of an arm is more than what random rewards gave.
+def random_sentences(arms: Sequence[Arm]) -> list[str]:
+    """For each arm whose training was paid by its verifier, against each that was paid at random.
 
-    gain: arm - random arm, paired.
+    Whether a gain is more than what training gives where the reward means nothing.
     """
-    a, r = _name(arm.name), _name(random.name)
-    if gain.low > 0:
+    paid = [arm for arm in arms if arm.is_trained and not arm.random_reward]
+    chance = [arm for arm in arms if arm.random_reward]
+    return [
+        _against_random(arm, other, make_contrast(other, arm).overall)
+        for other in chance
+        for arm in paid
+    ]
+
+
+def _against_random(arm: Arm, random: Arm, line: Line) -> str:
+    a, r, gain = _name(arm.name), _name(random.name), line.gain.points()
+    if line.verdict == BETTER:
         return (
-            f"{r} was paid at random. {a} gained more than that, by {gain.points()}: "
-            "what it gained is owed to its reward."
+            f"{r} was paid at random. {a} does better than that by {gain}: what it gained is owed "
+            "to its reward."
         )
-    if gain.high < 0:
-        return f"{r} was paid at random, and {a} did worse than that: {gain.points()}."
+    if line.verdict == WORSE:
+        return f"{r} was paid at random, and {a} does worse than that: {gain}."
     return (
-        f"{r} was paid at random, and {a} did not do surely better than that ({gain.points()}): "
-        "no evidence that its reward taught it anything."
+        f"{r} was paid at random, and {a} does not do surely better than that ({gain}): no "
+        "evidence that its reward taught it anything."
     )
 
 
-def random_gain(arm: Arm, random: Arm) -> Estimate:
-    """The difference of an arm from the one that was paid at random, over all levels."""
-    return make_contrast(random, arm).overall.gain
+def how(record: Record) -> str:
+    """One line: on what, judged by what, how often and how it was sampled."""
+    settings = record.get("settings") or {}
+    parts = [str(record.get("task") or ""), _said("verifier {}", record.get("verifier"))]
+    parts += [
+        _said("{} answers to a problem", settings.get("samples")),
+        _said("temperature {}", settings.get("temperature")),
+        _said("at most {} tokens", settings.get("max_tokens")),
+        _said("seed {}", settings.get("seed")),
+    ]
+    return one_line(", ".join(part for part in parts if part), WIDTH)
 
 
-def ending(count: int, said: Sequence[str], notes: Sequence[str]) -> list[str]:
+def _said(text: str, value: Any) -> str:
+    return text.format(f"{value:g}" if isinstance(value, float) else value) if value else ""
+
+
+def ending(results: Sequence[Contrast], said: Sequence[str]) -> list[str]:
     """What holds for all comparisons: corrections, the random arm, runs that go on."""
-    found = [*said, *notes]
-    family = "levels" if count == 1 else "comparisons and levels"
-    found.append(
-        "Intervals are of 95 %, for each number alone; verdicts and their p are corrected for the "
-        f"number of {family} (Holm)."
-    )
-    return [line for text in found for line in _wrapped(one_line(text))]
+    several = len(results) > 1, any(len(result.levels) > 1 for result in results)
+    names = [name for name, is_so in zip(("comparisons", "levels"), several, strict=True) if is_so]
+    text = "Intervals are of 95 %, for each number alone"
+    if names:
+        text += f"; verdicts are corrected for the number of {listed(names)} (Holm)"
+    return [line for text in (*said, f"{text}.") for line in _wrapped(one_line(text))]
 
 
 def _by_level(contrast: Contrast) -> list[str]:
@@ -178,7 +201,7 @@ def _row(one: Line, many: Line | None) -> str:
 
 def _overall(contrast: Contrast) -> list[str]:
     """Every measure over all levels; the p-values are those of each alone."""
-    lines = [f"{'all levels':<14} {'n':>4} {'A':>6} {'B':>6}  {'B - A':<22} alone"]
+    lines = [f"{'all levels':<14} {'n':>4} {'A':>6} {'B':>6}  {'B - A':<22} each alone"]
     for line in (contrast.overall, *contrast.measures):
         label = "pass@1" if line is contrast.overall else line.label
         lines.append(
@@ -186,6 +209,19 @@ def _overall(contrast: Contrast) -> list[str]:
             f"{_gain(line.gain):<22} {_p(line.p)}"
         )
     return [*lines, *_length(contrast)]
+
+
+def _by_source(contrast: Contrast) -> list[str]:
+    """Where each arm is one policy and the problems come from several places."""
+    rows = contrast.pair.sources if contrast.pair else ()
+    lines = [
+        f"{one_line(row.label, 14):<14} {row.problems:>4} {_percent(row.before.sampled.mean):>6} "
+        f"{_percent(row.after.sampled.mean):>6}  {_gain(row.gain)}"
+        for row in rows
+    ]
+    return (
+        ["", f"{'source':<14} {'n':>4} {'A':>6} {'B':>6}  B - A at one try", *lines] if rows else []
+    )
 
 
 def _length(contrast: Contrast) -> list[str]:

@@ -14,7 +14,7 @@ from evenodds.errors import UsageError
 
 if TYPE_CHECKING:
     from evenodds.evaluation import Record
-    from evenodds.report.contrast import Arm
+    from evenodds.report.contrast import Arm, Contrast
     from evenodds.run.measured import Found, Named
 
 Sides = list[tuple[str, list[str]]]
@@ -56,6 +56,7 @@ def main(arguments: list[str]) -> int:
 
 def _compare(asked: argparse.Namespace) -> int:
     from evenodds.report.contrast import contrasts
+    from evenodds.report.contrast_text import random_sentences
 
     sides = sides_of(asked.names, asked.arm)
     members = [[_named(name) for name in names] for _, names in sides]
@@ -67,13 +68,12 @@ def _compare(asked: argparse.Namespace) -> int:
     _require_alike(arms)
     results = contrasts(arms)
     notes = [one.note for side in found for one in side if one.note]
-    said = _against_random(arms)
+    said = random_sentences(arms)
     if asked.json:
         shown = {"notes": notes, "random_reward": said, "against": [c.to_dict() for c in results]}
         print(json.dumps(shown))
         return 0
-    trained = [any(one.is_trained for one in side) for side in members]
-    _print(arms, results, [*said, *_seeds_note(arms, trained)], notes)
+    _print(arms, results, said, notes)
     return 0
 
 
@@ -133,17 +133,16 @@ def _measure(
 
 
 def _arm(name: str, members: Sequence[Named], found: Sequence[Found]) -> Arm:
-    """Policies that no training seed made are one, however often they were measured."""
+    """The same base of several runs counts once: no seed made it."""
     from evenodds.report.contrast import Arm
 
-    records = [one.record for one in found]
-    if not any(one.is_trained for one in members):
-        records = [
-            r
-            for at, r in enumerate(records)
-            if all(r["levels"] != q["levels"] for q in records[:at])
-        ]
-    return Arm(name, tuple(records), any(one.random_reward for one in members))
+    records: list[Record] = []
+    for one, measured in zip(members, found, strict=True):
+        known = [record["levels"] for record in records]
+        if one.is_trained or measured.record["levels"] not in known:
+            records.append(measured.record)
+    trained = any(one.is_trained for one in members)
+    return Arm(name, tuple(records), trained, any(one.random_reward for one in members))
 
 
 def _require_alike(arms: Sequence[Arm]) -> None:
@@ -159,27 +158,12 @@ def _require_alike(arms: Sequence[Arm]) -> None:
                 )
 
 
-def _against_random(arms: Sequence[Arm]) -> list[str]:
-    """For each trained arm that was not paid at random, against each that was."""
-    from evenodds.report.contrast_text import against_random, random_gain
-
-    paid = [arm for arm in arms[1:] if not arm.random_reward]
-    chance = [arm for arm in arms if arm.random_reward]
-    return [against_random(arm, other, random_gain(arm, other)) for other in chance for arm in paid]
-
-
-def _seeds_note(arms: Sequence[Arm], trained: Sequence[bool]) -> list[str]:
-    from evenodds.report.contrast_text import one_seed
-
-    return one_seed(arms, trained)
-
-
 def _print(
-    arms: Sequence[Arm], results: Sequence[Any], said: Sequence[str], notes: Sequence[str]
+    arms: Sequence[Arm], results: Sequence[Contrast], said: Sequence[str], notes: Sequence[str]
 ) -> None:
-    from evenodds.report.contrast_text import ending, page
+    from evenodds.report.contrast_text import ending, how, one_seed, page
 
+    print(how(arms[0].records[0]) + "\n")
     for result in results:
         print("\n".join(page(result)) + "\n")
-    for line in ending(len(results), said, notes):
-        print(line)
+    print("\n".join(ending(results, [*said, *one_seed(arms), *notes])))
