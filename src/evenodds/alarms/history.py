@@ -163,12 +163,24 @@ def median(values: Sequence[float] | Values) -> float:
 class Trend:
     """A straight line through values by least squares. slope: a step; at_end: its last point.
 
-    sureness: slope over its standard error; infinite where the line fits exactly.
+    noise: standard deviation around the line. spread: sum of squares of the steps around their
+    middle, so that the standard error of the slope is noise / sqrt(spread).
     """
 
     slope: float
     at_end: float
-    sureness: float
+    noise: float
+    spread: float
+
+    @property
+    def sureness(self) -> float:
+        """The slope over its standard error; infinite where the line fits exactly."""
+        error = self.noise / math.sqrt(self.spread)
+        return self.slope / error if error > 0 else math.copysign(math.inf, self.slope)
+
+    def in_noise(self, noise: float) -> Trend:
+        """The same line where values are known to scatter so much at least."""
+        return replace(self, noise=max(self.noise, noise))
 
 
 def trend(values: Values) -> Trend:
@@ -179,6 +191,5 @@ def trend(values: Values) -> Trend:
     slope = float(at @ values) / spread
     middle = float(values.mean())
     left = values - middle - slope * at
-    error = math.sqrt(float(left @ left) / (count - 2) / spread)
-    sureness = slope / error if error > 0 else math.copysign(math.inf, slope)
-    return Trend(slope, middle + slope * float(at[-1]), sureness)
+    noise = math.sqrt(float(left @ left) / (count - 2))
+    return Trend(slope, middle + slope * float(at[-1]), noise, spread)

@@ -20,10 +20,11 @@ def entropy_collapse(history: History, threshold: float) -> Sign | None:
 
     Answers that grow longer have less entropy a token for the same variety, so what counts is the
     larger of the two shares that are left. A policy that is right more often needs less of it, so
-    the share is held against that of the wrong answers which are left.
+    the share is held against that of the wrong answers which are left; and while it learns fast
+    and its groups stay mixed, it only becomes sure of what it learned.
     """
     per_token, per_answer = _left(history, "entropy"), _left(history, "entropy/answer")
-    if per_token is None or per_answer is None:
+    if per_token is None or per_answer is None or _learns(history):
         return None
     (share, ahead), unit = max((per_token, "token"), (per_answer, "answer"))
     wrong = _wrong_left(history)
@@ -42,7 +43,8 @@ def _left(history: History, name: str) -> tuple[float, float] | None:
     if last.size < 15 or first.size < 5:
         return None
     fast, slow = trend(last[-6:]), trend(last)
-    sinks = fast.at_end < median(last[:-6]) + BELOW  # six steps alone could be chance
+    fast = fast.in_noise(trend(last[:-6]).noise)  # six steps alone are smooth by chance at times
+    sinks = fast.at_end < median(last[:-6]) + BELOW
     sure = [fall for fall in (fast, slow) if fall.sureness < SURE and (fall is slow or sinks)]
     if not sure:
         return None
@@ -56,6 +58,16 @@ def _logs(rows: Sequence[Numbers], name: str) -> Values:
     return np.log([max(row[name], 1e-9) for row in rows if name in row])
 
 
+def _learns(history: History) -> bool:
+    """Whether many more answers are right than at the start, and groups are as mixed as then."""
+    rate, mixed = "solve_rate/all", "groups/mixed"
+    start, before = history.began(rate), history.began(mixed)
+    now, after = history.values(rate, 5), history.values(mixed, 5)
+    if start is None or before is None or not now.size or not after.size:
+        return False
+    return median(now) > start + 0.1 and float(after.mean()) >= 0.35 * before
+
+
 def _wrong_left(history: History) -> float:
     """The share of wrong answers against the start, at most 1; 1 where it is not known."""
     start, now = history.began("solve_rate/all"), history.values("solve_rate/all", 5)
@@ -65,18 +77,13 @@ def _wrong_left(history: History) -> float:
 
 
 def heavy_ratio_tail(history: History, threshold: float) -> Sign | None:
-    """A hundredth of all tokens whose probability an update moved by more than this factor."""
-    high, low = history.values("ratio/p99", 3), history.values("ratio/p01", 3)
-    if high.size < 3 or low.size < 3:
+    """A hundredth of all tokens whose probability grew by more than this factor."""
+    high = history.values("ratio/p99", 3)
+    if high.size < 3 or median(high) <= threshold:
         return None
-    value = max(median(high), 1 / max(median(low), 1e-9))
-    if value <= threshold:
-        return None
-    return Sign(
-        value,
-        f"the ratio of new to old probability is {median(low):.2g} to {median(high):.3g} between "
-        "its 1 % and 99 % quantiles",
-    )
+    now = median(high)
+    words = f"the ratio of new to old probability is above {now:.3g} for a hundredth of the tokens"
+    return Sign(now, words)
 
 
 def kl_blowup(history: History, threshold: float) -> Sign | None:
@@ -195,7 +202,7 @@ RULES = (
     Rule(
         "kl_blowup",
         kl_blowup,
-        0.5,
+        1.0,
         "nats a token, median of three steps",
         "KL to the start or within a step is high and has doubled in ten steps",
         "Lower learner.learning_rate or learner.passes, or set objective.kl",
@@ -203,15 +210,15 @@ RULES = (
     Rule(
         "heavy_ratio_tail",
         heavy_ratio_tail,
-        3.0,
-        "ratio at its 99 % quantile, or 1 over that at 1 %",
-        "an update moves a hundredth of the tokens by a large factor",
+        5.0,
+        "ratio at its 99 % quantile, median of three updates",
+        "an update makes a hundredth of the tokens many times as likely",
         "Lower learner.passes or learner.learning_rate, or set objective.correction",
     ),
     Rule(
         "clip_saturated",
         clip_saturated,
-        0.5,
+        0.8,
         "share of tokens outside the clip range, median of three updates",
         "the clip cuts most of the gradient",
         "Lower learner.passes or learner.learning_rate, or widen objective.clip_high",
@@ -227,7 +234,7 @@ RULES = (
     Rule(
         "sampler_mismatch",
         sampler_mismatch,
-        0.05,
+        0.1,
         "nats a token, median of three updates",
         "the sampler's log-probabilities are not the learner's",
         "Use policy.dtype float32, or set objective.correction to token_truncate",
