@@ -45,7 +45,6 @@ SEEDS = (2, 3, 5)
 TRAINING = (0.0, 0.3, 0.8)  # spread between training seeds, in logits
 VOTES = (0.55, 0.25, 0.1)  # shares of the wrong answers that three others take; the rest is silent
 LOWEST, HIGHEST = 0.93, 0.97
-POPULATION = 400_000  # problems that stand for the population where there is no closed form
 
 
 @dataclass(frozen=True)
@@ -56,6 +55,7 @@ class Setting:
     problems: Sequence[int] = PROBLEMS
     rates: Sequence[float] = RATES
     spreads: Sequence[float] = SPREADS
+    population: int = 400_000  # problems that stand for all where there is no closed form
 
 
 @dataclass
@@ -98,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="a corner of the grid")
     parser.add_argument("--only", default="", help="kinds whose name has this in it")
     asked = parser.parse_args(arguments)
-    quick = Setting(200, (20, 100), (0.1, 0.5), (ALIKE, 0.5))
+    quick = Setting(200, (20, 100), (0.1, 0.5), (ALIKE, 0.5), 50_000)
     return report(quick if asked.quick else Setting(), asked.only)
 
 
@@ -161,7 +161,7 @@ def pairs(
     for (n, p, spread, point), change in product([*grid(setting)], changes):
         before = rates_of(p, spread, (setting.evaluations, n), rng)
         after = changed(before, change, rng)
-        all_before = rates_of(p, spread, (POPULATION,), rng)
+        all_before = rates_of(p, spread, (setting.population,), rng)
         all_after = changed(all_before, change, rng)
         counts = [rng.binomial(ANSWERS, side).astype(float) for side in (before, after)]
         yield f"{point} {'changed' if any(change) else 'same'}", *counts, all_before, all_after
@@ -241,7 +241,7 @@ def majorities(votes: Values, k: int) -> Values:
 def majority(kind: Kind, setting: Setting, rng: np.random.Generator) -> Kind:
     for n, p, spread, point in grid(setting):
         votes = votes_of(rates_of(p, spread, (setting.evaluations, n), rng), ANSWERS, rng)
-        population = rates_of(p, spread, (POPULATION,), rng)
+        population = rates_of(p, spread, (setting.population,), rng)
         for k in (4, 16):
             drawn = votes_of(population, k, rng)
             truth = float((drawn[:, 0] > drawn[:, 1:4].max(-1)).mean())
@@ -254,7 +254,7 @@ def paired_majority(kind: Kind, setting: Setting, rng: np.random.Generator) -> K
     for (n, p, spread, point), change in product([*grid(setting)], CHANGES):
         before = rates_of(p, spread, (setting.evaluations, n), rng)
         sides = [votes_of(side, ANSWERS, rng) for side in (before, changed(before, change, rng))]
-        whole = rates_of(p, spread, (POPULATION,), rng)
+        whole = rates_of(p, spread, (setting.population,), rng)
         drawn = [votes_of(side, k, rng) for side in (whole, changed(whole, change, rng))]
         first, second = (float((v[:, 0] > v[:, 1:4].max(-1)).mean()) for v in drawn)
         truth = second - first if any(change) else 0.0
@@ -286,7 +286,7 @@ def catching_up(kind: Kind, setting: Setting, rng: np.random.Generator) -> Kind:
             return np.where(rng.random(rates.shape) < share, 1 - (1 - rates) * 0.3, rates * left)
 
         before = rates_of(p, spread, (setting.evaluations, n), rng)
-        whole = rates_of(p, spread, (POPULATION,), rng)
+        whole = rates_of(p, spread, (setting.population,), rng)
         curve = [(1 - whole) ** k - (1 - sharpened(whole)) ** k for k in range(1, ANSWERS + 1)]
         truth = crossing(np.array([one.mean() for one in curve]))
         if truth is None or truth <= 1:

@@ -76,9 +76,10 @@ def _others(ballot: Ballot, votes: int, k: int, taken: float) -> float:
 def _binomial(n: int, most: int, taken: float) -> Values:
     """The chances of 0, 1, … up to `most` (or n) of n, each taken with the same probability.
 
-    Nobody may write into what is returned."""
+    Nobody may write into what is returned.
+    """
     drawn = np.arange(min(n, most) + 1)
-    factorials = np.array([math.lgamma(count + 1) for count in range(n + 1)])
+    factorials = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])  # their logs
     ways = factorials[n] - factorials[drawn] - factorials[n - drawn]
     return np.exp(ways + drawn * math.log(taken) + (n - drawn) * math.log1p(-taken))
 
