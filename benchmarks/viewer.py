@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import http.client
+import os
 import random
 import re
 import statistics
@@ -23,6 +24,7 @@ from pathlib import Path
 from benchmarks.viewer_parts.made import write_run
 
 OPEN, GROUP, MEMORY = 2.0, 0.3, 500.0
+FIRST = "first overview, from the start of the process"
 LISTS = {
     "all": "",
     "level": "level=3",
@@ -69,6 +71,10 @@ class Viewer:
 
     def get(self, path: str) -> float:
         """Seconds of a request on a connection of its own, answer read to its end."""
+        return self.page(path)[0]
+
+    def page(self, path: str) -> tuple[float, bytes]:
+        """The same with the page."""
         began = time.perf_counter()
         connection = http.client.HTTPConnection(self.host, timeout=60)
         port = self.host.rpartition(":")[2]
@@ -78,7 +84,13 @@ class Viewer:
         connection.close()
         if answer.status != 200 or b"</html>" not in body:
             raise SystemExit(f"{path} was answered with {answer.status}: {body[:200]!r}")
-        return time.perf_counter() - began
+        return time.perf_counter() - began, body
+
+    @property
+    def processor(self) -> float:
+        """Seconds of processor time so far, which other processes hardly change."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     @property
     def peak(self) -> float:
@@ -114,6 +126,7 @@ def measured(shown: Viewer, steps: int, groups: int) -> Iterator[Limit]:
     rng = random.Random(0)
     spots = [(rng.randint(1, steps), rng.randrange(groups)) for _ in range(50)]
     yield Limit("first group", shown.get("/group/1/0"), GROUP)
+    yield Limit("until its tokens are weighed", weighed(shown), None)
     times = [shown.get(f"/group/{step}/{group}?kind=mixed") for step, group in spots]
     yield Limit("50 random groups: median", statistics.median(times), GROUP)
     yield Limit("50 random groups: slowest", max(times), GROUP)
@@ -126,11 +139,20 @@ def measured(shown: Viewer, steps: int, groups: int) -> Iterator[Limit]:
     yield Limit("most memory", shown.peak, MEMORY, "MB")
 
 
-def searched(shown: Viewer) -> float:
-    """Seconds of all slices of one search; the pages do not say it is whole, so its pace does."""
+def weighed(shown: Viewer) -> float:
+    """Seconds until a group is shown with its gradient weights, for which torch is loaded."""
     began = time.perf_counter()
-    while shown.get("/groups?q=sum+54321") > 0.35 and time.perf_counter() - began < 60:
-        pass
+    while b"data-again" in shown.page("/group/1/0")[1] and time.perf_counter() - began < 60:
+        time.sleep(0.3)
+    return time.perf_counter() - began
+
+
+def searched(shown: Viewer) -> float:
+    """Seconds of all slices of one search, as the page asks for them."""
+    began = time.perf_counter()
+    while b"data-more" in shown.page("/groups?q=sum+54321")[1]:
+        if time.perf_counter() - began > 60:
+            raise SystemExit("a search does not come to its end")
     return time.perf_counter() - began
 
 

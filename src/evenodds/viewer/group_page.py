@@ -21,6 +21,7 @@ from evenodds.viewer.gradient import Pass, Pushes, own_objective, pushes, recipe
 from evenodds.viewer.group_view import GroupView, group_view
 from evenodds.viewer.groups_page import written
 from evenodds.viewer.listing import beside, listing, neighbours
+from evenodds.viewer.loading import WORDS, torch_is_loaded
 from evenodds.viewer.pages import Place, render
 from evenodds.viewer.pieces import Vocabulary, find_tokenizer, read_vocabulary
 from evenodds.viewer.scales import MEASURES
@@ -36,6 +37,7 @@ class Gradient:
     pushes: Pushes | None
     turn: Pass
     problem: str = ""
+    is_coming: bool = False  # the page shows itself again once it is there
 
 
 def group_page(place: Place, step: int, group: int, query: Mapping[str, str]) -> str | None:
@@ -48,7 +50,7 @@ def group_page(place: Place, step: int, group: int, query: Mapping[str, str]) ->
     choice = choice_of(query)
     if found is None or (choice.answer or 0) >= len(found.answers):
         return None
-    gradient = gradient_of(place.source, path, groups, choice)
+    gradient = gradient_of(place.source, path, groups, choice, 0.0 if place.live else 300.0)
     view = group_view(
         found,
         vocabulary_of(place.source),
@@ -76,7 +78,7 @@ def _values(
         "choice": choice,
         "by": choice.by or _default(view),
         "measures": MEASURES,
-        "recipes": _recipes(),
+        "recipes": [*dict.fromkeys([OWN, choice.recipe])] if gradient.is_coming else _recipes(),
         "gradient": gradient,
         "nearby": nearby,
         "level": levels[view.level] if known else f"level {view.level}",
@@ -152,11 +154,17 @@ def step_groups(path: Path, known: Seen) -> Sequence[RecordedGroup]:
 
 
 def gradient_of(
-    source: Source, path: Path, groups: Sequence[RecordedGroup], choice: Choice
+    source: Source,
+    path: Path,
+    groups: Sequence[RecordedGroup],
+    choice: Choice,
+    wait: float = 0.0,
 ) -> Gradient:
-    """What the chosen objective does with the groups of a step."""
+    """What the chosen objective does with the groups of a step. wait: seconds for torch to load."""
     has_last = any(answer.last is not None for group in groups for answer in group.answers)
     turn: Pass = "last" if has_last and choice.turn != "first" else "first"
+    if not torch_is_loaded(wait):
+        return Gradient(None, turn, WORDS, is_coming=True)
     section = source.record().config.get("objective")
     settings = json.dumps(section if isinstance(section, Mapping) else {}, default=str)
     try:

@@ -81,6 +81,12 @@ def environment() -> Environment:
     return made
 
 
+def compile_templates() -> None:
+    """Make every template ready, so that no page waits for its own."""
+    for name in environment().list_templates():
+        environment().get_template(name)
+
+
 def percent(value: float | None) -> str:
     return "–" if value is None or value != value else f"{100 * value:.0f}\u00a0%"
 

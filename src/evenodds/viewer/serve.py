@@ -8,7 +8,7 @@ import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from threading import Thread
+from threading import Timer
 
 from evenodds.errors import UsageError
 from evenodds.viewer.data import Source
@@ -50,6 +50,7 @@ def serve(
     import uvicorn
 
     from evenodds.viewer.app import make_app
+    from evenodds.viewer.pages import compile_templates
 
     with listening(port) as socket_:
         number = int(socket_.getsockname()[1])
@@ -70,9 +71,17 @@ def serve(
             timeout_graceful_shutdown=1,
         )
         say(address)
+        _soon(compile_templates)
         if opens:
-            Thread(target=_open, args=(address,), daemon=True).start()
+            _soon(lambda: _open(address), 0.0)
         uvicorn.Server(config).run(sockets=[socket_])
+
+
+def _soon(work: Callable[[], None], wait: float = 1.0) -> None:
+    """Beside the pages, and after the first of them: it is waited for."""
+    timer = Timer(wait, work)
+    timer.daemon = True
+    timer.start()
 
 
 def _open(address: str) -> None:

@@ -5,7 +5,7 @@
 (() => {
   const news = document.body.dataset.live;
   if (!news) return;
-  const QUICK = 1500, SLOW = 3000, AGAIN = 60;
+  const QUICK = 1500, SLOW = 3000, SOON = 300, AGAIN = 60;
   let known = `"${document.body.dataset.version}"`, failures = 0, timer = 0;
 
   const later = (wait) => { clearTimeout(timer); timer = setTimeout(look, wait); };
@@ -26,6 +26,10 @@
     const text = await (await fetched(location.href, {})).text();
     const fresh = new DOMParser().parseFromString(text, "text/html");
     let isWhole = true;
+    if (document.querySelector("[data-again]") && !fresh.querySelector("[data-again]")) {
+      location.reload(); // what this page waits for is there, and its own script reads it anew
+      return false;
+    }
     for (const part of document.querySelectorAll("[data-part]")) {
       const other = fresh.querySelector(`[data-part="${CSS.escape(part.dataset.part)}"]`);
       if (!other || other.innerHTML === part.innerHTML) continue;
@@ -43,14 +47,15 @@
   async function look() {
     if (document.hidden) return;
     try {
-      const more = document.querySelector("[data-more]");
+      const more = document.querySelector("[data-more], [data-again]");
       const answer = await fetched(news, { "If-None-Match": known });
       const isNew = answer.status !== 304;
       if ((isNew || more) && (await swap()) && isNew) known = answer.headers.get("ETag");
       failures = 0;
       say(false);
       const isLive = document.querySelector(".badge.on") || isNew;
-      later(document.querySelector("[data-more]") ? AGAIN : isLive ? QUICK : SLOW);
+      const isSoon = document.querySelector("[data-again]");
+      later(document.querySelector("[data-more]") ? AGAIN : isSoon ? SOON : isLive ? QUICK : SLOW);
     } catch {
       failures += 1;
       say(failures > 1);
