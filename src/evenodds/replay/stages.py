@@ -29,6 +29,7 @@ from evenodds.verifiers.composite import find
 from evenodds.verifiers.function import group_of
 
 HOUSE = Path(__file__).parents[1] / "verifiers"
+GLUE = {str(HOUSE / name) for name in ("function.py", "trl.py")}  # around a person's function
 DEEPEST = 6  # calls within calls
 MOST = 60  # stages that are kept
 LONGEST = 160  # characters of a value
@@ -163,13 +164,13 @@ def watched(
 
 def _files_of(verifier: Verifier) -> Callable[[str], bool]:
     """Whether a file is the verifier's: of this house's verifiers, or the person's own."""
-    house, glue = str(HOUSE), str(HOUSE / "function.py")
+    house = str(HOUSE)
     parts: Sequence[Any] = getattr(getattr(verifier, "policy", None), "parts", ())
     functions = [verifier, *(find(p.verifier, p.policy) for p in parts if p.verifier)]
     own = {_file_of(function) for function in functions}
 
     def is_ours(name: str) -> bool:
-        return name in own or (name.startswith(house) and name != glue)
+        return name in own or (name.startswith(house) and name not in GLUE)
 
     return is_ours
 
