@@ -8,7 +8,7 @@ import numpy as np
 
 from evenodds.statistics.estimate import Estimate
 
-STEPS = 40  # of halving: p to twelve digits
+STEPS = 18  # of halving on a scale of powers: p to a ten-thousandth of itself
 
 
 def p_value(interval: Callable[[float], Estimate]) -> float:
