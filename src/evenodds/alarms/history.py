@@ -98,6 +98,7 @@ def answers(rows: Sequence[Numbers]) -> float:
 
 
 LEVEL, RATE = "level/", "/solve_rate"
+LARGEST = 1e100  # beyond it squares overflow; infinities and NaN are not within it either
 LEFT_OUT = (LEVEL, "posterior/", "time/")
 UNJUDGED = ("status/error", "status/timeout", "status/gold_unreadable")
 
@@ -112,7 +113,9 @@ def digest(row: Row, facts: Facts) -> Numbers:
     found = {
         name: float(value)
         for name, value in row.items()
-        if isinstance(value, int | float) and math.isfinite(value) and not name.startswith(LEFT_OUT)
+        if isinstance(value, int | float)
+        and -LARGEST < value < LARGEST
+        and not name.startswith(LEFT_OUT)
     }
     found["answers"] = found.get("groups/drawn", 0.0) * facts.group_size
     found["unjudged"] = sum(found.get(name, 0.0) for name in UNJUDGED)
