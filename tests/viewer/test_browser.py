@@ -20,6 +20,7 @@ from evenodds.viewer.data import Source
 from evenodds.viewer.export import export
 from evenodds.viewer.guard import Guard
 from evenodds.viewer.library import Library
+from evenodds.viewer.loading import torch_is_loaded
 from evenodds.viewer.serve import listening
 from tests.viewer.folder import GROUPS, LONG, STEPS, write_run
 from tests.viewer.payloads import PAYLOADS
@@ -52,6 +53,7 @@ class Site:
     """A run served as `evenodds inspect` serves it."""
 
     def __init__(self, run: Path) -> None:
+        assert torch_is_loaded(60)  # or a page would show itself again while it is looked at
         self.socket = listening(0)
         port = self.socket.getsockname()[1]
         self.address = f"http://127.0.0.1:{port}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -87,7 +88,7 @@ def _values(
         "list_query": filters.query(),
         "kept": [*filters.pairs().items(), *Choice(answer=choice.answer).query().items()],
         "said": _said(gradient, view.number),
-        "replay": f"evenodds replay {_shown(place.source.folder)} {view.step}/{view.number}",
+        "replay": _replay(place.source.folder, view, choice),
     }
 
 
@@ -143,8 +144,10 @@ def _difficulty(source: Source, step: int) -> float | None:
     return next((row.get("difficulty") for row in rows if row.get("step") == step), None)
 
 
-def _shown(folder: Path) -> str:
-    return one_line(str(folder))
+def _replay(folder: Path, view: GroupView, choice: Choice) -> str:
+    """The command line that makes an answer again, as a shell takes it."""
+    rollout = f"{view.step}/{view.number}/{choice.answer or 0}"
+    return one_line(shlex.join(["evenodds", "replay", str(folder), rollout]))
 
 
 @lru_cache(maxsize=3)
