@@ -113,7 +113,10 @@ def test_resume_and_report_take_a_bare_name(capsys, tmp_path, monkeypatch) -> No
     assert main(["train", "--resume", "x", "--dry-run"]) == 0
     assert 'name = "x"' in capsys.readouterr().out
     assert main(["report", "x"]) == 0
-    assert capsys.readouterr().out == "runs/x/report.html\n"
+    names = ("report.html", "report.md", "summary.json")
+    assert capsys.readouterr().out.split() == [f"runs/x/{name}" for name in names]
+    assert main(["report", "x", "--md"]) == 0
+    assert capsys.readouterr().out == (tmp_path / "runs" / "x" / "report.md").read_text("utf-8")
 
 
 def test_resume_with_another_name_is_a_contradiction(capsys, tmp_path, monkeypatch) -> None:
@@ -221,10 +224,13 @@ def test_eval_prints_a_table_and_json(tmp_path) -> None:
     assert [level["level"] for level in record["levels"]] == [0, 1]
     table = call("eval", "abacus", *small).stdout
     assert "2×1 digits" in table
-    assert table.splitlines()[0] == (
-        "abacus: multiplication, verifier number, style bare, 2 samples at temperature 1, "
-        "2 held-out problems a level"
-    )
+    assert table.splitlines()[:3] == [
+        "abacus: multiplication, verifier number, style bare",
+        "2 held-out problems a level, 2 samples at temperature 1, one greedy,",
+        "at most 96 tokens, seed 1234",
+    ]
+    assert "control task addition, pass@1" in table and max(map(len, table.splitlines())) <= 100
+    assert record["control"]["task"] == "addition" and "maj@k" in record["summary"]["overall"]
 
 
 def test_init_gives_a_task_that_trains(tmp_path) -> None:

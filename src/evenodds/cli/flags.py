@@ -25,6 +25,7 @@ SHORT = {
     "objective": "objective.recipe",
     "curriculum": "curriculum.kind",
     "random-reward": "run.random_reward",
+    "control": "evaluation.control",
 }
 
 

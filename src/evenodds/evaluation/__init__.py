@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from evenodds.evaluation.measure import Control, answer_all, evaluate
+from typing import TYPE_CHECKING, Any
+
 from evenodds.evaluation.record import (
     Answered,
     Canaries,
@@ -23,6 +24,11 @@ from evenodds.evaluation.tally import (
     pooled,
     tally_of,
 )
+
+if TYPE_CHECKING:
+    from evenodds.evaluation.measure import Control as Control
+    from evenodds.evaluation.measure import answer_all as answer_all
+    from evenodds.evaluation.measure import evaluate as evaluate
 
 __all__ = [
     "Answered",
@@ -49,3 +55,12 @@ __all__ = [
     "summary_of",
     "tally_of",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Imported when it is asked for: measuring brings judges and verifiers, a record needs none."""
+    if name in ("Control", "answer_all", "evaluate"):
+        from evenodds.evaluation import measure
+
+        return getattr(measure, name)
+    raise AttributeError(f"module 'evenodds.evaluation' has no attribute {name!r}")

@@ -107,8 +107,8 @@ class Summary:
     """An evaluation in numbers. ks: the powers of two up to the number of samples, and that.
 
     sources: by where the problems come from, if from more than one place. control: the same of the
-    control task; control_note: why there is none, or how to read it. canaries: of so many answers
-    that must not be paid so many were; None where none were asked.
+    task named control_task; control_note: why there is none, or how to read it. canaries: of so
+    many answers that must not be paid so many were; None where none were asked.
     """
 
     ks: tuple[int, ...]
@@ -116,6 +116,7 @@ class Summary:
     levels: tuple[Measured, ...]
     sources: tuple[Measured, ...] = ()
     control: Summary | None = None
+    control_task: str = ""
     control_note: str = ""
     canaries: tuple[int, int] | None = None
 
@@ -126,6 +127,7 @@ class Summary:
             "levels": [level.to_dict() for level in self.levels],
             "sources": [source.to_dict() for source in self.sources],
             "control": self.control and self.control.to_dict(),
+            "control_task": self.control_task,
             "control_note": self.control_note,
             "canaries": self.canaries and {"asked": asked, "paid": paid},
         }
@@ -148,6 +150,7 @@ def summary_of(record: Record) -> Summary:
         tuple(rows),
         tuple(_by_source(record, ks)),
         None if control is None else summary_of(control),
+        "" if control is None else str(control.get("task") or ""),
         str(record.get("control_note") or ""),
         _canaries(record.get("canaries")),
     )

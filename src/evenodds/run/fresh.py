@@ -1,0 +1,38 @@
+"""A policy measured afresh, outside of a run: with its control task, its audit and its canaries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+
+from evenodds.evaluation import Evaluation, EvaluationSettings, evaluate
+from evenodds.judge import open_judge
+from evenodds.run.audit import evidence_of
+from evenodds.run.build import evaluation_budget, judge_options, style_of
+from evenodds.run.control import control_of, opened_control, readable
+from evenodds.run.opened import Opened
+
+
+def fresh(
+    name: str, opened: Opened, settings: EvaluationSettings, tell: Callable[[int, int], None]
+) -> Evaluation:
+    """All that the configuration asks for. name: of the policy. tell: how far the sampler is."""
+    config, task, style = opened.config, opened.task, style_of(opened.config)
+    options = judge_options(config)
+    beside = readable(control_of(config, task, style), opened.policy, evaluation_budget(config))
+    opened.sampler.progress = tell
+    with ExitStack() as stack:
+        judge = stack.enter_context(open_judge(task.verifier, options))
+        evidence = evidence_of(config, task, style, judge, options)
+        audit = evidence.audit
+        return evaluate(
+            name,
+            opened.sampler,
+            judge,
+            task,
+            settings,
+            audit=None if audit is None else stack.enter_context(open_judge(audit, options)),
+            control=stack.enter_context(opened_control(config, beside, settings, options)),
+            control_note=beside.note,
+            canaries=evidence.prompts,
+        )
