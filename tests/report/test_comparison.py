@@ -139,3 +139,85 @@ def test_a_single_level_is_the_whole_ladder() -> None:
 def test_what_was_never_cut_is_not_told(cut: int, said: bool) -> None:
     records = [one_level([1, 2], truncated=cut, mean_length=9.0) for _ in range(2)]
     assert ("budget" in changes(compare(*records))[-1]) == said
+
+
+# --- what it says of gained and lost, of majorities, lengths and sources
+
+
+def voted(record: Any, *votes: list[list[Any]]) -> Any:
+    for problem, cast in zip(record["levels"][0]["problems"], votes, strict=True):
+        problem["votes"] = cast
+    return record
+
+
+def test_gained_and_lost_are_counted_tested_and_named() -> None:
+    found = compare(one_level([0, 1, 2, 0]), one_level([1, 0, 2, 0]))
+    assert (found.gained, found.lost) == (("a",), ("b",))
+    assert found.coverage.p == 1.0
+    assert found.coverage.net.mean == 0 and found.coverage.net.low < 0 < found.coverage.net.high
+    assert found.greedy_coverage is None
+    sure = compare(one_level([0] * 12), one_level([1] * 12))
+    assert sure.coverage.p < 0.001 and len(sure.gained) == 12
+
+
+def test_greedy_answers_have_gained_and_lost_of_their_own() -> None:
+    base, final = one_level([1, 1, 1]), one_level([1, 1, 1])
+    for record, greedy in ((base, [True, False, None]), (final, [False, False, True])):
+        for problem, right in zip(record["levels"][0]["problems"], greedy, strict=True):
+            problem["greedy_right"] = right
+    found = compare(base, final).greedy_coverage
+    assert found is not None
+    assert (found.gained, found.lost, found.kept, found.never) == (0, 1, 0, 1)
+
+
+def test_majorities_come_from_the_votes() -> None:
+    base = voted(one_level([1, 2]), [["5", 3, False], ["4", 1, True]], [["7", 2, True]])
+    final = voted(one_level([3, 2]), [["4", 3, True], ["5", 1, False]], [["7", 2, True]])
+    curve = compare(base, final).majority
+    assert curve.ks == (1, 2, 4)
+    assert curve.before[2].mean == 0.5 and curve.after[2].mean == 1.0
+    assert curve.gain[0].mean == pytest.approx((3 / 4 - 1 / 4) / 2)
+    assert compare(one_level([1]), one_level([1])).majority.ks == ()  # an old record has no votes
+
+
+def test_where_the_base_catches_up() -> None:
+    found = compare(one_level([1] * 12), one_level([4] * 6 + [0] * 6))
+    assert found.catch_up is not None and found.catch_up.k is not None
+    assert 1 < found.catch_up.k < 4
+    assert compare(one_level([4] * 12), one_level([1] * 12)).catch_up is None
+
+
+def test_the_change_in_length_has_an_interval_within_the_budget() -> None:
+    base, final = (one_level([1] * 12, mean_length=length) for length in (9.0, 12.0))
+    assert compare(base, final).overall.length_gain is None  # nobody says what was allowed
+    for record in (base, final):
+        record["settings"] = {"max_tokens": 24}
+    gain = compare(base, final).overall.length_gain
+    assert gain is not None
+    assert gain.mean == 3.0 and -24 <= gain.low < 3.0 < gain.high <= 24
+
+
+def test_sources_have_rows_where_there_are_several() -> None:
+    base, final = one_level([0, 1, 2, 3]), one_level([4, 1, 2, 3])
+    assert compare(base, final).sources == ()
+    for record in (base, final):
+        for problem, source in zip(record["levels"][0]["problems"], "xyxy", strict=True):
+            problem["source"] = source
+    rows = compare(base, final).sources
+    assert [(row.label, row.problems, row.gain.mean) for row in rows] == [
+        ("x", 2, 0.5),
+        ("y", 2, 0.0),
+    ]
+
+
+def test_all_of_it_is_json_and_has_width() -> None:
+    found = compare(synthetic.evaluation(1.6, 1), synthetic.evaluation(5.0, 2))
+    data = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+
+    def widths(value: Any) -> list[float]:
+        if isinstance(value, dict):
+            here = [value["high"] - value["low"]] if {"mean", "low", "high"} <= value.keys() else []
+            return here + [w for item in value.values() for w in widths(item)]
+        return [w for item in value for w in widths(item)] if isinstance(value, list) else []
+
+    assert len(widths(data)) > 60 and min(widths(data)) > 0
