@@ -15,7 +15,7 @@ from evenodds.lab.abacus_model import make_tokenizer
 from evenodds.policies.memory import Precision, Sizes, packed_bytes
 from evenodds.run.build import FASTEST, learner_options
 from evenodds.run.config import make_config, merge
-from evenodds.run.memory import Work, choose, plan_for
+from evenodds.run.memory import Work, choose, plan_for, work_of
 from evenodds.run.memory_text import refusal
 from evenodds.sampling.native import NativeSampler
 from evenodds.sampling.packed import can_pack
@@ -241,3 +241,11 @@ def test_a_small_memory_makes_a_run_smaller() -> None:
     config = make_config({"run": {"memory_gb": 0.512}, "learner": {"micro_batch_tokens": None}})
     plan = plan_for(config, policy, task, reference=False)
     assert plan.micro_batch_tokens < FASTEST["cpu"]
+
+
+def test_longer_answers_of_an_evaluation_are_planned_for_where_they_are_sampled() -> None:
+    config = make_config(merge({}, {"evaluation.max_tokens": 4096, "sampling.max_tokens": 64}))
+    work = work_of(config, "cpu", 100)
+    assert (work.longest, work.slot) == (164, 4196)
+    short = work_of(make_config(merge({}, {"evaluation.max_tokens": 8})), "cpu", 100)
+    assert short.slot == short.longest == 196
