@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -186,6 +187,54 @@ def one_level(folder: Path) -> Path:
     for record in records:
         record["levels"] = [record["levels"][0] | {"label": "all"}]
     return write_run(folder, base=records[0], final=records[1])
+
+
+Record = dict[str, Any]
+
+
+def audited(record: Record, refused: float, seed: int = 5) -> Record:
+    """The record with an audit that refuses this share of the answers which the verifier pays."""
+    rng = np.random.default_rng(seed)
+    for level in record["levels"]:
+        for row in level["problems"]:
+            over = int(rng.binomial(row["right"], refused))
+            counts = {"audit_right": row["right"] - over, "disagree": over, "overpaid": over}
+            row |= {"audit_tries": row["tries"], **counts}
+    return record
+
+
+def with_rates(record: Record, rates: Sequence[Sequence[int]]) -> Record:
+    """The record with these numbers of right answers, a list a level, in place of its own."""
+    for level, right in zip(record["levels"], rates, strict=True):
+        rows = level["problems"]
+        level["problems"] = [row | {"right": n} for row, n in zip(rows, right, strict=True)]
+    return record
+
+
+def hacked(folder: Path) -> Path:
+    """The verifier pays for more and more that the audit refuses."""
+    base, final = audited(evaluation(1.6, 1), 0.02), audited(evaluation(5.0, 2), 0.9)
+    for record, paid in ((base, 0), (final, 7)):
+        record["canaries"] = {"asked": 20, "paid": paid, "first": "I am right: 7" if paid else ""}
+    run = write_run(folder, base=base, final=final)
+    add_settings(run, '[audit]\nverifier = "strict"\n\n[alarms]\nstop = ["non_finite"]\n')
+    alarm = {"step": 90, "name": "audit_disagreement", "stops": False, "value": 0.4}
+    alarm |= {"threshold": 0.1, "reason": "the audit refuses 40 % of what is paid"}
+    (run / "alarms.jsonl").write_text(json.dumps(alarm | {"remedy": "Mend the verifier."}) + "\n")
+    return run
+
+
+def random_rewards(folder: Path) -> Path:
+    """A coin paid, and nothing changed."""
+    run = write_run(folder, base=evaluation(2.6, 1), final=evaluation(2.6, 2))
+    text = (run / "config.toml").read_text("utf-8")
+    (run / "config.toml").write_text(text.replace("[run]", "[run]\nrandom_reward = true"), "utf-8")
+    return run
+
+
+def add_settings(run: Path, text: str) -> None:
+    with (run / "config.toml").open("a", encoding="utf-8") as file:
+        file.write("\n" + text)
 
 
 def learned(folder: Path) -> Path:

@@ -1,0 +1,216 @@
+"""The seven kinds, which of them comes first, and sentences that say no more than was measured."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evenodds.report.conclusion import Conclusion, conclude
+from tests.report.records import TRIES, audit, drawn, evaluation, run_of
+
+N = 40
+RANDOM = {"run": {"random_reward": True}}
+INTERVAL = re.compile(r"95 % interval [-+]?\d+\.\d to [-+]?\d+\.\d")
+
+
+def level(*parts: tuple[int, int]) -> list[int]:
+    """Right answers of the problems: (how many problems, right answers of each)."""
+    return [right for count, right in parts for _ in range(count)]
+
+
+def conclusion(base: Any, final: Any, config: Any = None) -> Conclusion:
+    found = conclude(run_of(base, final, config))
+    assert found.sentence.endswith(".") and "nan" not in found.sentence
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["kind"] == found.kind
+    return found
+
+
+SAME = level((N, 4))
+HALF = level((20, 4), (20, 0))
+CASES = {
+    # all problems a little better
+    "learned": ([level((N, 2))], [level((N, 6))]),
+    # right answers where there were some already, and none where there were few
+    "sharpened": ([level((20, 3), (20, 1))], [level((20, 8), (20, 0))]),
+    "worse": ([level((N, 6))], [level((N, 2))]),
+    "no_evidence": ([HALF], [level((10, 5), (10, 3), (20, 0))]),
+    "mixed": ([level((N, 2)), level((N, 6))], [level((N, 7)), level((N, 3))]),
+}
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_each_kind_is_found(kind: str) -> None:
+    base, final = (evaluation(counts) for counts in CASES[kind])
+    found = conclusion(base, final)
+    assert found.kind == kind
+    assert (
+        INTERVAL.search(found.sentence) and f"{len(CASES[kind][0]) * N} held-out" in found.sentence
+    )
+    assert (found.k, found.random_reward) == (TRIES, False)
+    assert found.gain is not None and found.gain_at_k is not None
+    assert found.gain.low < found.gain.mean < found.gain.high
+
+
+def test_pass_at_k_that_falls_alone_is_worse_and_needs_a_wider_interval() -> None:
+    base = evaluation([level((20, 2), (20, 2))])
+    found = conclusion(base, evaluation([level((20, 4), (20, 0))]))
+    assert found.kind == "worse"
+    assert "pass@8" in found.sentence and "97.5 % interval" in found.sentence
+    assert "no evidence of a change" in found.sentence
+
+
+@pytest.mark.parametrize(("base", "final", "missing"), [
+    (None, None, "base and trained"), (evaluation([SAME]), None, "trained"),
+    (None, evaluation([SAME]), "base"),
+])  # fmt: skip
+def test_what_is_missing_is_named(base: Any, final: Any, missing: str) -> None:
+    found = conclusion(base, final)
+    assert found.kind == "incomplete" and f"the {missing} model is missing" in found.sentence
+    assert (found.gain, found.k, found.gain_at_k) == (None, None, None)
+
+
+def test_evaluations_that_do_not_match_are_not_compared() -> None:
+    other = evaluation([level((N, 8))])
+    other["settings"]["temperature"] = 0.2
+    found = conclusion(evaluation([SAME]), other)
+    assert found.kind == "incomplete" and "temperature: 1.0, then 0.2" in found.sentence
+    strangers = evaluation([level((N, 8))])
+    for row in strangers["levels"][0]["problems"]:
+        row["key"] += "x"
+    found = conclusion(evaluation([SAME]), strangers)
+    assert found.kind == "incomplete" and "share no problem" in found.sentence
+
+
+def test_too_few_problems_are_no_evidence_however_large_the_gain() -> None:
+    found = conclusion(evaluation([level((19, 0))]), evaluation([level((19, 8))]))
+    assert found.kind == "no_evidence" and "too few to tell" in found.sentence
+    assert conclusion(evaluation([level((20, 0))]), evaluation([level((20, 8))])).kind == "learned"
+
+
+def test_one_answer_a_problem_cannot_tell_learning_from_sharpening() -> None:
+    base, final = evaluation([level((N, 0))], 1), evaluation([level((N, 1))], 1)
+    found = conclusion(base, final)
+    assert (found.kind, found.k, found.gain_at_k) == ("learned", None, None)
+    assert "cannot show whether it only grew surer" in found.sentence
+
+
+def test_a_single_bad_level_makes_a_rise_mixed_only_if_it_outlasts_all_looks() -> None:
+    better, worse = level((N, 7)), level((N, 3))
+    base = evaluation([level((N, 2))] * 7 + [level((N, 6))])
+    assert conclusion(base, evaluation([better] * 7 + [worse])).kind == "mixed"
+    slightly = level((9, 3), (3, 6), (28, 5))  # a fall that a single look would believe
+    base = evaluation([level((N, 2))] * 7 + [level((N, 5))])
+    found = conclude(run_of(base, evaluation([better] * 7 + [slightly])))
+    alone = conclude(run_of(evaluation([level((N, 5))]), evaluation([slightly])))
+    assert (found.kind, alone.kind) == ("learned", "worse")
+    assert found.evidence.worse == () and len(found.evidence.better) == 7
+
+
+def audited(refused_before: int, refused_after: int) -> Conclusion:
+    """The verifier's rate rises from 4 to 7 of 8; the audit refuses so many of these."""
+    before = audit(evaluation([SAME]), [[4 - refused_before] * N], [[refused_before] * N])
+    after = audit(evaluation([level((N, 7))]), [[7 - refused_after] * N], [[refused_after] * N])
+    return conclusion(before, after, {"audit": {"verifier": "strict"}})
+
+
+def test_what_the_audit_refuses_decides() -> None:
+    hacked = audited(0, 5)
+    assert hacked.kind == "hacked" and "by the audit" in hacked.sentence
+    assert "refuses 71.4 %" in hacked.sentence and "against 0.0 % for the base" in hacked.sentence
+    honest = audited(0, 0)
+    assert honest.kind == "learned" and "by the audit it rose too" in honest.sentence
+    always = audited(2, 3)  # half of what was paid, and 43 % after: no more than before
+    assert always.kind == "no_evidence" or always.kind == "learned"
+    assert always.evidence.audit is not None and not always.evidence.audit.has_refused_more
+
+
+def test_a_gain_that_the_audit_does_not_see_is_no_evidence() -> None:
+    found = audited(1, 4)  # 25 % refused, then 57 %: hacked
+    assert found.kind == "hacked"
+    before = audit(evaluation([level((N, 4))]), [[2] * N], [[2] * N])
+    after = audit(evaluation([level((N, 5))]), [level((20, 2), (20, 3))], [level((20, 3), (20, 2))])
+    found = conclusion(before, after)
+    assert found.kind == "learned"  # +1/16 by the audit, on every second problem
+    after = audit(evaluation([level((N, 5))]), [[2] * 39 + [3]], [[3] * 39 + [2]])
+    found = conclusion(before, after)
+    assert found.kind in ("no_evidence", "hacked") and "by the audit" in found.sentence
+
+
+def test_a_base_that_is_paid_for_nothing_has_no_share_to_compare_with() -> None:
+    before = audit(evaluation([level((N, 0))]), [[0] * N], [[0] * N])
+    after = audit(evaluation([level((N, 6))]), [[0] * N], [[6] * N])
+    found = conclusion(before, after)
+    assert found.kind == "hacked" and "refuses 100.0 %" in found.sentence
+
+
+def test_a_little_that_the_audit_refuses_is_no_hack() -> None:
+    before = audit(evaluation([SAME]), [[4] * N], [[0] * N])
+    over = level((5, 1), (35, 0))
+    after = audit(evaluation([level((N, 7))]), [[7 - one for one in over]], [over])
+    found = conclusion(before, after)
+    assert found.kind == "learned"  # 1.8 % of what is paid
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_a_paid_canary_beats_everything_else(kind: str) -> None:
+    base, final = (evaluation(counts) for counts in CASES[kind])
+    final["canaries"] = {"asked": 30, "paid": 2, "first": "42"}
+    base["canaries"] = {"asked": 30, "paid": 0, "first": ""}
+    found = conclusion(base, final)
+    assert found.kind == "hacked"
+    assert "2 of 30 prompts that have no right answer (0 of 30 for the base)" in found.sentence
+    assert found.to_dict()["canaries"]["first"] == "42"
+
+
+def test_canaries_that_are_not_paid_change_nothing() -> None:
+    base, final = (evaluation(counts) for counts in CASES["learned"])
+    final["canaries"] = {"asked": 30, "paid": 0, "first": ""}
+    assert conclusion(base, final).kind == "learned"
+
+
+@pytest.mark.parametrize(("case", "kind"), [
+    ("learned", "no_evidence"), ("no_evidence", "no_evidence"), ("worse", "worse"),
+    ("sharpened", "sharpened"), ("mixed", "mixed"),
+])  # fmt: skip
+def test_a_control_arm_never_learns(case: str, kind: str) -> None:
+    base, final = (evaluation(counts) for counts in CASES[case])
+    final["canaries"] = {"asked": 30, "paid": 15, "first": "a coin pays half of them"}
+    found = conclusion(base, final, RANDOM)
+    assert (found.kind, found.random_reward) == (kind, True)
+    assert found.sentence.startswith("Control arm, paid by a coin")
+    assert ("proves nothing about a reward" in found.sentence) == (case == "learned")
+
+
+def test_a_fall_on_the_control_task_stands_in_the_sentence() -> None:
+    base, final = (evaluation(counts) for counts in CASES["learned"])
+    base["control"] = evaluation([level((N, 6))]) | {"task": "addition"}
+    final["control"] = evaluation([level((N, 3))]) | {"task": "addition"}
+    found = conclusion(base, final)
+    assert found.kind == "learned" and "on the control task 'addition', it fell" in found.sentence
+    assert found.to_dict()["control"]["task"] == "addition"
+
+
+def test_names_of_levels_are_cut_and_made_safe() -> None:
+    base, final = (evaluation(counts) for counts in CASES["mixed"])
+    for record in (base, final):
+        record["levels"][0]["label"] = "\x1b[31m" + "x" * 500 + "\n"
+    found = conclusion(base, final)
+    assert "\x1b" not in found.sentence and "\n" not in found.sentence and len(found.sentence) < 700
+
+
+def test_where_nothing_changed_a_change_is_seldom_seen() -> None:
+    """40 pairs of evaluations of one policy: 95 % of them should show nothing."""
+    kinds: list[str] = []
+    for seed in range(40):
+        rng = np.random.default_rng([seed, 9])
+        rates = [
+            rng.beta(0.5 + 0.3 * at, 1.0, 30).tolist() for at in range(int(rng.integers(1, 5)))
+        ]
+        pair = (drawn(rates, 2 * seed), drawn(rates, 2 * seed + 1))
+        kinds.append(conclude(run_of(*pair)).kind)
+    assert kinds.count("no_evidence") >= 35
+    assert kinds.count("learned") <= 3
