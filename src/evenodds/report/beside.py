@@ -15,7 +15,9 @@ from evenodds.report.text import counted, one_line
 NOTE = (
     "A change counts where its 95 % interval leaves out zero. Longer answers count as worse from "
     f"{100 * (LONGER - 1):.0f} % on, for each costs more; a lower entropy below "
-    f"{100 * SURER:.0f} % of what it was, for then little is left to explore."
+    f"{100 * SURER:.0f} % of what it was, for then little is left to explore. That answers repeat "
+    "one another and that there are fewer ways to a right one is the usual price of being surer: "
+    "it is named because later training would have to live on that variety."
 )
 
 
@@ -28,6 +30,20 @@ def audit_sentences(found: Findings) -> list[str]:
     if evidence.canaries is not None:
         said.append(_canaries(evidence.canaries))
     return [*said, *_while_training(found)]
+
+
+def control_sentence(found: Findings) -> str:
+    """What can be said of skills outside the task, where the table alone would mislead."""
+    control, name = found.conclusion.evidence.control, found.conclusion.evidence.control_task
+    if control is None:
+        why = one_line(str((found.run.final or {}).get("control_note") or ""), 300)
+        return f"Skills outside the task: {why or 'none was measured'}."
+    if control.before.mean == 0:
+        return (
+            f"The base solves nothing of the control task {one_line(name, 60)!r}, so a loss of "
+            "skills outside the task could not be seen there."
+        )
+    return ""
 
 
 def _audited(audit: Audit) -> list[str]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from evenodds.report.beside import control_sentence
 from evenodds.report.checks import bench_of, question_rows
 from evenodds.report.escape import md_block, md_code, md_text, without_paths
 from evenodds.report.facts import facts, repeat_command
@@ -76,7 +77,7 @@ def card(found: Findings, saved: Saved) -> str:
         *_section("Results", [*table(found), "", *_measured(found)]),
         *_section("What got worse", _worse(found)),
         *_section("Data and licence", _data(found)),
-        *_section("Limits", [f"- {md_text(limit)}" for limit in _limits(found)]),
+        *_section("Limits", [f"- {md_text(limit)}" for limit in _limits(found) if limit]),
         *_section("Load it", _load(saved)),
         *_section("Repeat it", _repeat(found)),
     ]
@@ -156,8 +157,8 @@ def _limits(found: Findings) -> Iterator[str]:
         "The held-out problems are of the same kind as those that were trained on; other kinds "
         "were not measured, but for what stands above."
     )
-    if evidence.control is None:
-        yield "No control task was measured: whether other skills suffered is not known."
+    if evidence.right is not None:
+        yield control_sentence(found)
     if evidence.audit is None:
         yield (
             "No second verifier looked at the answers: an answer counts as right if the verifier "

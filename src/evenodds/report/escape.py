@@ -17,7 +17,7 @@ MARKS = re.compile(
     """,
     re.VERBOSE,
 )
-LINKS = re.compile(r"((?<!\bpass)@|#|://|www\.|\bGH-)", re.IGNORECASE)
+LINKS = re.compile(r"((?<!\bpass)(?<!\bmaj)@|#|://|www\.|\bGH-)", re.IGNORECASE)
 BEGINS = re.compile(r"^(\d*)([-+=#.)])(?=\s|\2|$)")
 LIMIT = 2000
 

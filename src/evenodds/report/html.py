@@ -119,6 +119,7 @@ def _beside(found: Findings) -> dict[str, Any]:
         "measures": [m for m in found.measures if m.group != "level" or m in found.worse],
         "worse_sentence": worse_sentence(found),
         "measures_note": beside.NOTE,
+        "control_sentence": beside.control_sentence(found),
         "audit": found.conclusion.evidence.audit,
         "canaries": found.conclusion.evidence.canaries,
         "audit_sentences": beside.audit_sentences(found),

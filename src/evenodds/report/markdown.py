@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from evenodds.report.beside import control_sentence
 from evenodds.report.changes import Measure
 from evenodds.report.checks import bench_of, question
 from evenodds.report.comparison import Row, overall_side, sides
@@ -103,8 +104,10 @@ def beside_items(found: Findings) -> list[str]:
 def _worse(found: Findings) -> list[str]:
     """What got worse, the largest groups of things first; empty where nothing was compared."""
     worse = found.worse
-    said = [md_text(worse_sentence(found)), ""] if found.measures else []
-    return [*said, *worse_items(worse)]
+    if not found.measures:
+        return []
+    said = f"{worse_sentence(found)} {control_sentence(found)}"
+    return [md_text(said), "", *worse_items(worse)]
 
 
 def worse_items(worse: Sequence[Measure]) -> list[str]:
