@@ -127,6 +127,19 @@ def test_sharpening_is_told() -> None:
     assert "25 lost" in text
 
 
+def test_the_control_task_is_compared_where_all_were_asked_it() -> None:
+    sides = [arm("base", 1.6), arm("mine", 4.0, seed=5)]
+    for side, skill in zip(sides, (3.0, 0.5), strict=True):
+        side.records[0]["control"] = synthetic.evaluation(skill, 3) | {"task": "chains"}
+    (found,) = contrasts(sides)
+    assert found.control is not None and found.control.verdict == WORSE
+    assert sentences(found)[-1].startswith("Control task chains: ")
+    assert sentences(found)[-1].endswith("worse.")
+    sides[1].records[0]["control"]["task"] = "other"
+    assert contrasts(sides)[0].control is None
+    assert contrasts([BASE, sides[0]])[0].control is None
+
+
 # --- random rewards
 
 

@@ -91,7 +91,8 @@ class Contrast:
     length: mean tokens of an answer on each side. problems: matched ones; unmatched: on one side
     only. catch_up: the k at which the first arm reaches the second, where that is ahead.
     pair: the comparison of the two evaluations, where each arm has one: which problems were gained
-    and which were lost.
+    and which were lost. control: pass@1 on the task outside of what was learned, where all
+    evaluations have the same one.
     """
 
     first: str
@@ -107,6 +108,7 @@ class Contrast:
     catch_up: CatchUp | None
     length: tuple[float | None, float | None]
     pair: Comparison | None = None
+    control: Line | None = None
 
     def labels(self, verdict: str) -> list[str]:
         """Labels of the levels with this verdict, in the order of the ladder."""
@@ -148,18 +150,11 @@ def contrasts(arms: Sequence[Arm]) -> list[Contrast]:
 
 def contrast(first: Arm, second: Arm) -> Contrast:
     """One arm against another, on the problems that all of their evaluations have judged."""
-    matched = _matched([*first.records, *second.records])
+    sides = _sides(first.records, second.records)
     labels = {number: label_of(number, level) for number, level in _levels(first).items()}
-    sides = {
-        number: (tallies[: len(first.records)], tallies[len(first.records) :])
-        for number, tallies in matched.items()
-    }
-    whole: Arms = (
-        [pooled(seed) for seed in zip(*(pair[0] for pair in sides.values()), strict=True)],
-        [pooled(seed) for seed in zip(*(pair[1] for pair in sides.values()), strict=True)],
-    )
+    whole = _whole(sides)
     k = _most(whole)
-    count = sum(len(level[0].tries) for level in matched.values())
+    count = sum(len(pair[0][0].tries) for pair in sides.values())
     return Contrast(
         first=first.name,
         second=second.name,
@@ -174,7 +169,35 @@ def contrast(first: Arm, second: Arm) -> Contrast:
         catch_up=_catch_up(whole, k),
         length=(_length(whole[0]), _length(whole[1])),
         pair=_pair(first, second),
+        control=_control(first, second),
     )
+
+
+def _sides(first: Sequence[Record], second: Sequence[Record]) -> dict[int, Arms]:
+    """By level, a tally a record on each side, over the problems that all have judged."""
+    matched = _matched([*first, *second])
+    return {n: (found[: len(first)], found[len(first) :]) for n, found in matched.items()}
+
+
+def _whole(sides: Mapping[int, Arms]) -> Arms:
+    """All levels of each record together."""
+    firsts, seconds = (zip(*(pair[at] for pair in sides.values()), strict=True) for at in (0, 1))
+    return [pooled(seed) for seed in firsts], [pooled(seed) for seed in seconds]
+
+
+def _control(first: Arm, second: Arm) -> Line | None:
+    """The control task over all its levels; None unless all were asked the same one."""
+    sides = [
+        [one["control"] for one in arm.records if one.get("control")] for arm in (first, second)
+    ]
+    records: list[Record] = [*sides[0], *sides[1]]
+    if len(records) < len(first.records) + len(second.records):
+        return None
+    if any(unlike(records[0], other) for other in records):
+        return None
+    label = str(records[0].get("task") or "control")
+    line = _line(label, _whole(_sides(sides[0], sides[1])), _rates)
+    return line if line.problems else None
 
 
 def _pair(first: Arm, second: Arm) -> Comparison | None:

@@ -42,7 +42,7 @@ def sentences(contrast: Contrast) -> list[str]:
         )
     if contrast.unmatched:
         found.append(f"{counted(contrast.unmatched, 'problem')} without a match left out.")
-    return [*found, *_doubts(contrast)]
+    return [*found, *_doubts(contrast), *_control(contrast)]
 
 
 def verdict(contrast: Contrast) -> str:
@@ -111,6 +111,15 @@ def _doubts(contrast: Contrast) -> list[str]:
             "it was sharpened, it did not learn more."
         )
     return found
+
+
+def _control(contrast: Contrast) -> list[str]:
+    """What became of a task that was not taught."""
+    line = contrast.control
+    if line is None:
+        return []
+    means = f"{_percent(line.before)} % and {_percent(line.after)} %, {line.gain.points()}"
+    return [f"Control task {one_line(line.label, NAME)}: {means}: {line.verdict}."]
 
 
 def one_seed(arms: Sequence[Arm]) -> list[str]:

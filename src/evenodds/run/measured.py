@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from evenodds.errors import UsageError
-from evenodds.run.build import evaluation_settings, judge_options
+from evenodds.run.build import evaluation_settings
 from evenodds.run.config import Config, make_config, merge, read_saved
 from evenodds.run.folder import RunFolder, find_run
 from evenodds.run.opened import is_run, model_folder, open_config
@@ -117,13 +117,12 @@ def afresh(one: Named, like: Mapping[str, Any], over: Mapping[str, Any], tell: P
     """
     config = _config(one, like, over)
     opened = open_config(config, _model(one, config))
-    from evenodds.evaluation import evaluate
-    from evenodds.judge import open_judge
+    from evenodds.run.fresh import fresh
 
-    opened.sampler.progress = lambda done, total: tell(f"evaluating {one.name}", done, total)
-    settings = evaluation_settings(opened.config, opened.task)
-    with open_judge(opened.task.verifier, judge_options(opened.config)) as judge:
-        found = evaluate(one.name, opened.sampler, judge, opened.task, settings)
+    def told(done: int, total: int) -> None:
+        tell(f"evaluating {one.name}", done, total)
+
+    found = fresh(one.name, opened, evaluation_settings(opened.config, opened.task), told)
     if not found.judged():
         raise UsageError(
             f"no answer of {one.name!r} could be judged. Got: {found.first_note[:200]}. "
