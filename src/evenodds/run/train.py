@@ -346,7 +346,7 @@ def _report(session: Session) -> None:
     path = session.folder.path
     try:
         session.view.note(f"report: {write_report(path)}")
-    except (OSError, ValueError, EvenoddsError) as error:
+    except Exception as error:
         session.view.note(f"no report: {error} Make it again with: evenodds report {path}")
 
 
@@ -365,7 +365,7 @@ def _require_a_step(session: Session, state: State) -> None:
 
 def _stopped(session: Session, step: int) -> Result:
     folder = session.folder.path
-    with suppress(OSError, ValueError, EvenoddsError):  # the report can be made again
+    with suppress(Exception):  # the report can be made again
         write_report(folder)
     how = f"evenodds train --resume {folder}"
     if session.plan.config.task.name == OWN_TASK:
