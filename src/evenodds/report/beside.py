@@ -32,6 +32,21 @@ def audit_sentences(found: Findings) -> list[str]:
     return [*said, *_while_training(found)]
 
 
+def caution(found: Findings) -> str:
+    """How the rates are to be read where they are not what they seem; empty where they are."""
+    if found.conclusion.random_reward:
+        return (
+            "A coin paid for the answers in training. The rates here are by the real verifier: "
+            "what they show is how far chance alone moves a policy with these settings."
+        )
+    if found.conclusion.kind == "hacked":
+        return (
+            "These rates are by the verifier that paid, and what it pays is in doubt: read them as "
+            "the reward that training found, not as skill."
+        )
+    return ""
+
+
 def control_sentence(found: Findings) -> str:
     """What can be said of skills outside the task, where the table alone would mislead."""
     control, name = found.conclusion.evidence.control, found.conclusion.evidence.control_task

@@ -18,7 +18,7 @@ from evenodds.report.checks import bench_of, question_rows
 from evenodds.report.escape import md_block, md_code, md_text, without_paths
 from evenodds.report.facts import facts, repeat_command
 from evenodds.report.findings import Findings, findings_of, worse_sentence
-from evenodds.report.markdown import beside_items, table, worse_items
+from evenodds.report.markdown import results, worse_items
 from evenodds.report.series import is_number
 from evenodds.report.signs import alarm_sentence
 
@@ -74,7 +74,7 @@ def card(found: Findings, saved: Saved) -> str:
         "",
         f"**{md_text(conclusion.sentence)}**",
         *_section("What it is", _what(found, saved)),
-        *_section("Results", [*table(found), "", *_measured(found)]),
+        *_section("Results", [*results(found), "", *_measured(found)]),
         *_section("What got worse", _worse(found)),
         *_section("Data and licence", _data(found)),
         *_section("Limits", [f"- {md_text(limit)}" for limit in _limits(found) if limit]),
@@ -130,7 +130,6 @@ def _measured(found: Findings) -> list[str]:
         return ["Nothing was compared, so nothing is claimed."]
     rows = _items(question_rows(found.run), MEASURED)
     lead = "Brackets hold 95 % intervals over held-out problems, paired by problem."
-    rows = [*beside_items(found), *rows]
     return [lead, "", *rows, f"- the verifier: {md_text(bench_of(found.run).verdict)}"]
 
 

@@ -26,7 +26,7 @@ from evenodds.report.pictures import (
 from evenodds.report.record import RunRecord
 from evenodds.report.samples import sample_groups
 from evenodds.report.signs import alarm_sentence, declared, flat_of, is_watched, raised_of
-from evenodds.report.story import changes, headline, problems_sentence, sharpening, warnings
+from evenodds.report.story import changes, headline, sharpening, warnings
 from evenodds.report.text import counted, one_line, safe, shortened
 
 PAGES = Path(__file__).parent / "page"
@@ -101,6 +101,7 @@ def _result(found: Findings) -> dict[str, Any]:
     run, compared = found.run, found.run.comparison
     return {
         "headline": "" if compared is None else headline(compared),
+        "caution": beside.caution(found),
         "held_out": [_marked(picture) for picture in tries_pictures(run)],
         "notes": [] if compared is None else _notes(compared),
         "single": _single(run),
@@ -108,7 +109,7 @@ def _result(found: Findings) -> dict[str, Any]:
         "where_pictures": [_marked(picture) for picture in level_pictures(run)],
         "rows": [] if compared is None else compared.rows,
         "sources": [] if compared is None else compared.sources,
-        "coverage": "" if compared is None else problems_sentence(compared),
+        "coverage": "" if compared is None else where.coverage(compared),
         "turned_lists": where.turned_lists(found),
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from evenodds.report.beside import control_sentence
+from evenodds.report.beside import caution, control_sentence
 from evenodds.report.changes import Measure
 from evenodds.report.checks import bench_of, question
 from evenodds.report.comparison import Row, overall_side, sides
@@ -37,9 +37,7 @@ def markdown(found: Findings) -> str:
         "",
         md_text(question(run)),
         "",
-        *table(found),
-        "",
-        *beside_items(found),
+        *results(found),
         *_section("What got worse", _worse(found)),
         *_section("Alarms and checks", _signs(found)),
         *_section("Cost", _items(cost_rows(found.cost))),
@@ -52,6 +50,12 @@ def markdown(found: Findings) -> str:
 
 def _section(title: str, lines: Sequence[str]) -> list[str]:
     return ["", f"### {title}", "", *lines] if any(lines) else []
+
+
+def results(found: Findings) -> list[str]:
+    """The table of levels, what stands beside it, and how to read it where that is not plain."""
+    said = caution(found)
+    return [*([md_text(said), ""] if said else []), *table(found), "", *beside_items(found)]
 
 
 def table(found: Findings) -> list[str]:

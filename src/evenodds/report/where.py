@@ -6,7 +6,7 @@ from evenodds.report.comparison import Comparison
 from evenodds.report.conclusion import Evidence
 from evenodds.report.findings import Findings
 from evenodds.report.shown import Turned, gained_of, lost_of
-from evenodds.report.story import by_level
+from evenodds.report.story import by_level, problems_sentence
 from evenodds.report.text import listed, one_line
 
 
@@ -21,6 +21,19 @@ def sentence(comparison: Comparison, found: Evidence) -> str:
         f"{said} That is each level by itself; all {found.levels} looked at together, with "
         f"intervals widened for that, {stands}."
     )
+
+
+def coverage(comparison: Comparison) -> str:
+    """Problems gained and lost, and whether one outweighs the other beyond chance."""
+    found = comparison.coverage
+    return (
+        f"{problems_sentence(comparison)} Gained less lost: {found.net.points()} "
+        f"(McNemar's test: p {_p(found.p)})."
+    )
+
+
+def _p(value: float) -> str:
+    return "< 0.001" if value < 0.001 else f"= {value:.3f}"
 
 
 def turned_lists(found: Findings) -> list[tuple[str, list[Turned]]]:
