@@ -95,6 +95,13 @@ def test_what_cannot_be_compared_is_refused_in_one_line(runs, capsys) -> None:
     assert "Add --again" in refused(capsys, "a1", "chance", "--evaluation.samples", "3")
 
 
+def test_a_pattern_is_looked_for_below_runs_too_and_finds_runs_only(runs) -> None:
+    (runs / "a-note").mkdir()
+    found = sides_of(["a*", "a?:base"], [])
+    assert found[0][1] == ["runs/a1", "runs/a2"]
+    assert found[1][1] == ["runs/a1:base", "runs/a2:base"]
+
+
 def test_arms_keep_their_order() -> None:
     assert sides_of(["a"], [["b", "c", "d"]]) == [("a", ["a"]), ("b", ["c", "d"])]
     with pytest.raises(UsageError, match="Add its runs"):

@@ -123,7 +123,7 @@ def test_sharpening_is_told() -> None:
         found.overall.gain.low > 0 and found.catch_up is not None and found.catch_up.k is not None
     )
     text = " ".join(sentences(found))
-    assert "it was sharpened" in text and "catches up with that of mine at k = " in text
+    assert "it was sharpened" in text and "Pass@k of base reaches that of mine at k = " in text
     assert "25 lost" in text
 
 

@@ -86,13 +86,14 @@ class Line:
 class Contrast:
     """The second arm against the first.
 
-    levels: pass@1 by level; levels_at_k: pass@k by level at `k`, the largest that half of the
-    problems have answers for. overall: pass@1 over all levels. measures: all else over all levels.
-    length: mean tokens of an answer on each side. problems: matched ones; unmatched: on one side
-    only. catch_up: the k at which the first arm reaches the second, where that is ahead.
-    pair: the comparison of the two evaluations, where each arm has one: which problems were gained
-    and which were lost. control: pass@1 on the task outside of what was learned, where all
-    evaluations have the same one.
+    overall: pass@1 over all levels; measures: all else over all levels. By level: levels is pass@1;
+    levels_at_k and levels_agreed are pass@k and maj@k at `k`, the largest that half of the problems
+    have answers for; levels_greedy is the likeliest answer. Only pass@1 has verdicts.
+    length, lengths: mean tokens of an answer on each side, over all and by level. problems: matched
+    ones; unmatched: of the evaluation with most, those that were left out. catch_up: the k at which
+    the first arm reaches the second, where that is ahead. pair: the comparison of the two
+    evaluations, where each arm has one: which problems were gained and which were lost. control:
+    pass@1 on the task outside of what was learned, where all evaluations have the same one.
     """
 
     first: str
@@ -104,6 +105,9 @@ class Contrast:
     overall: Line
     levels: tuple[Line, ...]
     levels_at_k: tuple[Line, ...]
+    levels_agreed: tuple[Line, ...]
+    levels_greedy: tuple[Line, ...]
+    lengths: tuple[tuple[float | None, float | None], ...]
     measures: tuple[Line, ...]
     catch_up: CatchUp | None
     length: tuple[float | None, float | None]
@@ -163,8 +167,11 @@ def contrast(first: Arm, second: Arm) -> Contrast:
         unmatched=max(map(_count, (*first.records, *second.records))) - count,
         k=k,
         overall=_line("all levels", whole, _rates),
-        levels=tuple(_line(labels[n], pair, _rates, n) for n, pair in sides.items()),
-        levels_at_k=tuple(_line(labels[n], pair, _pass(k), n) for n, pair in sides.items()),
+        levels=_by_level(labels, sides, _rates),
+        levels_at_k=_by_level(labels, sides, _pass(k)),
+        levels_agreed=_by_level(labels, sides, _maj(k)),
+        levels_greedy=_by_level(labels, sides, _greedy),
+        lengths=tuple((_length(pair[0]), _length(pair[1])) for pair in sides.values()),
         measures=tuple(_measures(whole, k)),
         catch_up=_catch_up(whole, k),
         length=(_length(whole[0]), _length(whole[1])),
@@ -304,6 +311,12 @@ def _line(label: str, arms: Arms, shares: Shares, level: int | None = None) -> L
     p = p_value(lambda confidence: pooled_difference(first, second, confidence))
     means = float(first.mean()), float(second.mean())
     return Line(level, label, problems, *means, gain, p, p)
+
+
+def _by_level(
+    labels: Mapping[int, str], sides: Mapping[int, Arms], shares: Shares
+) -> tuple[Line, ...]:
+    return tuple(_line(labels[n], pair, shares, n) for n, pair in sides.items())
 
 
 def _measures(arms: Arms, k: int) -> list[Line]:

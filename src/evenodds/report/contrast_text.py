@@ -26,7 +26,8 @@ def page(contrast: Contrast) -> list[str]:
         title += f", {_seeds(contrast.seeds[0])} against {_seeds(contrast.seeds[1])}"
     lines = [*_wrapped(title), ""]
     if contrast.problems:
-        lines += [*_by_level(contrast), "", *_overall(contrast), *_by_source(contrast), ""]
+        lines += [*_by_level(contrast), "", *_beside(contrast)]
+        lines += [*_overall(contrast), *_by_source(contrast), ""]
     return lines + [line for text in sentences(contrast) for line in _wrapped(text)]
 
 
@@ -36,9 +37,10 @@ def sentences(contrast: Contrast) -> list[str]:
         return ["The two share no judged problem, so nothing can be said."]
     found = [verdict(contrast), *_turned(contrast)]
     if contrast.catch_up is not None and contrast.overall.verdict == BETTER:
+        reaches = "does not reach" if contrast.catch_up.k is None else "reaches"
         found.append(
-            f"Pass@k of {_name(contrast.first)} catches up with that of {_name(contrast.second)} "
-            f"{contrast.catch_up}."
+            f"Pass@k of {_name(contrast.first)} {reaches} that of {_name(contrast.second)} "
+            f"{str(contrast.catch_up).removeprefix('not ')}."
         )
     if contrast.unmatched:
         found.append(f"{counted(contrast.unmatched, 'problem')} without a match left out.")
@@ -200,6 +202,30 @@ def _by_level(contrast: Contrast) -> list[str]:
     return [head.rstrip(), *lines]
 
 
+def _beside(contrast: Contrast) -> list[str]:
+    """B - A by level in what is no sampled rate; nothing for a single level: it is all of them."""
+    if len(contrast.levels) < 2:
+        return []
+    head = f"{'B - A':<14} {f'maj@{contrast.k}':<24} {'greedy':<24} length, tokens"
+    rows = zip(contrast.levels_agreed, contrast.levels_greedy, contrast.lengths, strict=True)
+    longer = [row.length_gain for row in contrast.pair.levels] if contrast.pair else []
+    lines = [
+        f"{one_line(agreed.label, 14):<14} {_gain(agreed.gain):<24} {_gain(greedy.gain):<24} "
+        f"{_longer(lengths, longer[at] if at < len(longer) else None)}"
+        for at, (agreed, greedy, lengths) in enumerate(rows)
+    ]
+    return [head, *lines, ""]
+
+
+def _longer(lengths: tuple[float | None, float | None], gain: Estimate | None) -> str:
+    before, after = lengths
+    if before is None or after is None:
+        return "-"
+    if gain is None:
+        return f"{after - before:+.1f}"
+    return f"{gain.mean:+.1f} [{gain.low:+.1f}, {gain.high:+.1f}]"
+
+
 def _row(one: Line, many: Line | None) -> str:
     tries = _gain(many.gain) if many else ""
     return (
@@ -238,9 +264,7 @@ def _length(contrast: Contrast) -> list[str]:
     if before is None or after is None:
         return []
     gain = contrast.pair.overall.length_gain if contrast.pair else None
-    shown = f"{after - before:+.1f}"
-    if gain is not None:
-        shown = f"{gain.mean:+.1f} [{gain.low:+.1f}, {gain.high:+.1f}]"
+    shown = _longer(contrast.length, gain)
     return [f"{'length, tokens':<19} {before:>6.1f} {after:>6.1f}  {shown}"]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import glob
 import json
+import re
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -90,13 +91,18 @@ def sides_of(names: Sequence[str], arms: Sequence[Sequence[str]]) -> Sides:
 
 
 def _expanded(name: str) -> list[str]:
-    if not any(sign in name for sign in "*?["):
+    """The runs that a pattern means, each at the point that is named behind it."""
+    from evenodds.run.folder import ROOT
+    from evenodds.run.opened import is_run
+
+    if is_run(name) or not any(sign in name for sign in "*?["):
         return [name]
-    pattern, colon, point = name.partition(":")
-    there = sorted(glob.glob(pattern))
+    point = "".join(re.findall(r":(?:base|final|step-\d+)$", name))
+    pattern = name.removesuffix(point)
+    there = [one for one in glob.glob(pattern) or glob.glob(f"{ROOT}/{pattern}") if is_run(one)]
     if not there:
         raise UsageError(f"no run matches {name!r}. Check the pattern and the folder.")
-    return [f"{one}{colon}{point}" for one in there]
+    return [one + point for one in sorted(there)]
 
 
 def _named(name: str) -> Named:
