@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,12 @@ from tests.report import synthetic
 
 VOID = {"meta", "br"}
 KINDS = {"learned": synthetic.learned, "unfinished": synthetic.unfinished,
-         "hostile": synthetic.hostile}  # fmt: skip
+         "hostile": synthetic.hostile, "hacked": synthetic.hacked,
+         "random": synthetic.random_rewards}  # fmt: skip
+SECTIONS = ("The question", "Can the verifier be trusted?", "What was trained", "Did it learn?",
+            "Where", "What got better, and what got worse", "Audit and canaries", "What it cost",
+            "How training went", "Alarms and stop rules", "Answers from training",
+            "Repeat it, or go on")  # fmt: skip
 
 
 class Reader(HTMLParser):
@@ -92,6 +98,41 @@ def test_its_numbers_are_those_of_the_comparison(pages: dict[str, Path]) -> None
     summary = json.loads((pages["learned"].parent / "summary.json").read_text())
     assert summary["comparison"] == json.loads(json.dumps(found.to_dict()))
     assert summary["headline"] in shown and summary["finished"] is True
+
+
+def test_the_story_is_told_in_order(pages: dict[str, Path]) -> None:
+    text = pages["hacked"].read_text("utf-8")
+    assert re.findall("<h2>(.*?)</h2>", text) == list(SECTIONS)
+    learned = re.findall("<h2>(.*?)</h2>", pages["learned"].read_text("utf-8"))
+    assert learned == [name for name in SECTIONS if name != "Audit and canaries"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_page_text_and_numbers_say_the_same(pages: dict[str, Path], kind: str) -> None:
+    folder = pages[kind].parent
+    summary = json.loads((folder / "summary.json").read_text("utf-8"))
+    shown = read(pages[kind]).text.replace("\u00a0", " ")
+    conclusion = summary["conclusion"]
+    assert summary["format"] == "evenodds-summary-2" and conclusion["sentence"] in shown
+    assert conclusion["sentence"] in (folder / "report.md").read_text("utf-8").replace("\\", "")
+    for measure in summary["got_worse"]:
+        assert measure["what"] in shown
+
+
+def test_a_page_whose_rates_are_in_doubt_says_so_beside_them(pages: dict[str, Path]) -> None:
+    hacked, arm = read(pages["hacked"]).text, read(pages["random"]).text
+    assert "Do not believe the reward" in hacked and "I am right: 7" in hacked
+    assert "what it pays is in doubt" in hacked and "audit disagreement" in hacked
+    assert "control arm" in arm and "A coin paid for the answers in training" in arm
+    assert "in doubt" not in read(pages["learned"]).text
+
+
+def test_the_same_records_give_the_same_bytes(pages: dict[str, Path]) -> None:
+    folder = pages["hacked"].parent
+    names = ("report.html", "report.md", "summary.json")
+    before = [(folder / name).read_bytes() for name in names]
+    write_report(folder)
+    assert [(folder / name).read_bytes() for name in names] == before
 
 
 def spaced(text: str) -> str:
