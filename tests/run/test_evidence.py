@@ -98,7 +98,7 @@ def test_an_alarm_that_stops_ends_the_run_and_says_how_to_go_on(tmp_path) -> Non
     assert any("--alarms.stop" in note and "all_truncated" in note for note in view.notes)
     again = run(tmp_path, **stops)
     assert (again.exit_code, again.steps) == (1, 4)
-    goes_on = run(tmp_path, **stops | {"alarms__stop": []})
+    goes_on = run(tmp_path, **stops | {"alarms__stop": ["none"]})
     assert (goes_on.exit_code, goes_on.steps) == (0, 9)
     assert [row["step"] for row in lines(goes_on.folder)] == [*range(1, 10)]
     names = [alarm["name"] for alarm in alarms(goes_on.folder)]

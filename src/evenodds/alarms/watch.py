@@ -95,7 +95,7 @@ def make_watch(
     Raises `UsageError` for an alarm that there is not, one that is off and would stop the run, and
     a threshold that is no number.
     """
-    off, stop, given = tuple(off), tuple(stop), dict(thresholds or {})
+    off, stop, given = _named(off), _named(stop), dict(thresholds or {})
     for key, names in (("off", off), ("stop", stop), ("thresholds", tuple(given))):
         for name in names:
             if name not in NAMES:
@@ -110,6 +110,12 @@ def make_watch(
     rules = tuple(rule for rule in RULES if rule.name not in off)
     found = {name: _threshold(name, value) for name, value in given.items()}
     return Watch(rules, found, frozenset(stop) - frozenset(off), History(facts))
+
+
+def _named(names: Iterable[str]) -> tuple[str, ...]:
+    """The names themselves; `none` alone, as it is written on a command line, is no name."""
+    found = tuple(names)
+    return () if found == ("none",) else found
 
 
 NAMES = {rule.name for rule in RULES}

@@ -326,7 +326,7 @@ def _told_of_alarm(session: Session, step: int) -> int:
         return 0
     session.view.note(
         f"ended after step {step} by the alarm {alarm.name}: {alarm.reason}. {alarm.remedy}. To go "
-        f"on all the same: evenodds train --resume {session.folder.path} --alarms.stop '[]'"
+        f"on all the same: evenodds train --resume {session.folder.path} --alarms.stop none"
     )
     return 1
 
