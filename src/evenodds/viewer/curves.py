@@ -40,8 +40,8 @@ def _ladder(run: RunRecord, levels: Sequence[Level]) -> Picture:
     return Picture(
         "The ladder",
         ladder_picture(run, levels),
-        "The darker a cell, the more answers of that level were right in those steps; empty: not "
-        "drawn. Right: the solve rate that the curriculum believes in now.",
+        "The stronger a cell's colour, the more answers of that level were right in those steps; "
+        "empty: not drawn. Right: the solve rate that the curriculum believes in now.",
     )
 
 

@@ -86,7 +86,7 @@ def _believed(rows: Sequence[Row], label: str) -> float | None:
 
 
 def ladder_picture(run: RunRecord, levels: Sequence[Level]) -> str:
-    """The strip as SVG: the darker a cell, the more of its answers were right."""
+    """The strip as SVG: the stronger the colour of a cell, the more was right."""
     title = "The ladder: solve rate of each level over the steps"
     if not levels or not run.metrics:
         return empty(title, "No step has been recorded yet.")

@@ -6,7 +6,7 @@ import re
 import sys
 from pathlib import Path
 
-from evenodds.cli.flags import Parser
+from evenodds.cli.parser import Parser
 from evenodds.errors import UsageError
 from evenodds.run.folder import find_run
 
