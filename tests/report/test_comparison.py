@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from evenodds.report import compare
-from evenodds.report.comparison import BETTER, TOO_FEW, overall_side, sides
+from evenodds.report.comparison import (
+    BETTER,
+    NO_EVIDENCE,
+    TOO_FEW,
+    WORSE,
+    corrected,
+    overall_side,
+    sides,
+)
 from evenodds.report.story import (
     by_level,
     changes,
@@ -221,3 +230,16 @@ def test_all_of_it_is_json_and_has_width() -> None:
         return [w for item in value for w in widths(item)] if isinstance(value, list) else []
 
     assert len(widths(data)) > 60 and min(widths(data)) > 0
+
+
+def test_levels_are_read_together() -> None:
+    """One level of eight by chance at p = .03 is what eight levels give where nothing changed."""
+    found = compare(synthetic.evaluation(1.6, 1), synthetic.evaluation(1.9, 2))
+    assert all(row.adjusted >= row.p for row in found.levels)
+    assert found.overall.adjusted == found.overall.p
+    near = [replace(found.levels[0], p=p) for p in (0.03, *[0.5] * 7)]
+    assert [row.verdict for row in corrected(near)] == [NO_EVIDENCE] * 8
+    assert corrected(near[:1])[0].verdict in (BETTER, WORSE)
+    few = replace(near[0], problems=3)
+    assert [row.verdict for row in corrected([near[0], *[few] * 7])][1:] == [TOO_FEW] * 7
+    assert corrected([near[0], few])[0].adjusted == 0.03

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -35,8 +35,10 @@ from evenodds.statistics import (
     bootstrap_interval,
     catch_up,
     gained_minus_lost,
+    holm,
     mcnemar,
     mean_of_shares,
+    p_value,
     paired_difference,
     pass_at_k_curve,
 )
@@ -62,6 +64,7 @@ __all__ = [
 
 BETTER, WORSE, NO_EVIDENCE = "better", "worse", "no evidence"
 TOO_FEW = "too few problems"
+ALPHA = 0.05  # of a verdict, for all levels together
 FEWEST = 20  # an interval over fewer problems is too rough for a verdict
 
 
@@ -70,6 +73,8 @@ class Row:
     """One level, one source, or all (`level` is None): before, after, and the paired gains.
 
     length_gain: in tokens; None where the lengths or the budget of an answer are not known.
+    p: of the gain, by the interval; adjusted: Holm's over the levels, for a verdict that knows how
+    many are given at once.
     """
 
     level: int | None
@@ -80,11 +85,17 @@ class Row:
     gain: Estimate
     greedy_gain: Estimate | None
     length_gain: Estimate | None = None
+    p: float = 1.0
+    adjusted: float = 1.0
 
     @property
     def verdict(self) -> str:
-        """By sampled answers: whether the interval of the paired difference leaves out zero."""
-        return verdict_of(self.gain, self.problems)
+        """By sampled answers: `better`, `worse`, `no evidence`, or `too few problems`."""
+        if self.problems < FEWEST:
+            return TOO_FEW
+        if not self.adjusted < ALPHA:
+            return NO_EVIDENCE
+        return BETTER if self.gain.mean > 0 else WORSE
 
 
 @dataclass(frozen=True)
@@ -205,7 +216,7 @@ def compare(base: Record, final: Record) -> Comparison:
     solved, solves = firsts.right > 0, seconds.right > 0
     return Comparison(
         overall=_row(None, "all levels", firsts, seconds, budget),
-        levels=tuple(rows),
+        levels=tuple(corrected(rows)),
         curves=_curves(firsts, seconds),
         coverage=_coverage(solved, solves),
         unmatched=_count(base) + _count(final) - 2 * len(keys),
@@ -216,6 +227,13 @@ def compare(base: Record, final: Record) -> Comparison:
         gained=tuple(key for key, is_new in zip(keys, solves & ~solved, strict=True) if is_new),
         lost=tuple(key for key, is_gone in zip(keys, solved & ~solves, strict=True) if is_gone),
     )
+
+
+def corrected(rows: Sequence[Row]) -> list[Row]:
+    """The rows with p-values that are read together (Holm 1979); those with too few stay out."""
+    counted = [at for at, row in enumerate(rows) if row.problems >= FEWEST]
+    adjusted = dict(zip(counted, holm([rows[at].p for at in counted]), strict=True))
+    return [replace(row, adjusted=adjusted.get(at, row.p)) for at, row in enumerate(rows)]
 
 
 def sides(evaluation: Record) -> list[tuple[int, str, int, Side]]:
@@ -265,13 +283,17 @@ def _row(
 ) -> Row:
     both = ~(np.isnan(first.greedy) | np.isnan(second.greedy))
     greedy = paired_difference(first.greedy[both], second.greedy[both]) if both.any() else None
+    rates = first.rates, second.rates
+    p = p_value(lambda confidence: paired_difference(*rates, confidence)) if rates[0].size else 1.0
     return Row(
         level=level,
         label=label,
         problems=int(first.tries.size),
         before=side_of(first, both),
         after=side_of(second, both),
-        gain=paired_difference(first.rates, second.rates),
+        gain=paired_difference(*rates),
+        p=p,
+        adjusted=p,
         greedy_gain=greedy,
         length_gain=_longer(second.length - first.length, budget),
     )

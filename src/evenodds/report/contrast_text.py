@@ -120,6 +120,8 @@ def _control(contrast: Contrast) -> list[str]:
     line = contrast.control
     if line is None:
         return []
+    if not line.before and not line.after:
+        return [f"Control task {one_line(line.label, NAME)}: neither solves any of it."]
     means = f"{_percent(line.before)} % and {_percent(line.after)} %, {line.gain.points()}"
     return [f"Control task {one_line(line.label, NAME)}: {means}: {line.verdict}."]
 
