@@ -65,6 +65,7 @@ def weights(folder: Path) -> dict[str, np.ndarray]:
 
 def assert_equal_runs(one: Path, two: Path) -> None:
     assert lines(one) == lines(two)
+    assert (one / "groups.jsonl").read_bytes() == (two / "groups.jsonl").read_bytes()
     first, second = weights(one), weights(two)
     assert first.keys() == second.keys()
     for name, value in first.items():
