@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from evenodds.errors import UsageError
 from evenodds.statistics import Ballot, maj_at_k, maj_at_k_curve, pass_at_k
+from evenodds.statistics.pass_at import pass_at_k_values
 
 ballots = st.builds(
     Ballot,
@@ -51,6 +52,16 @@ def test_pass_at_k_is_that_of_all_subsets(n):
         for k in range(1, n + 1):
             subsets = list(itertools.combinations(answers, k))
             assert pass_at_k(n, c, k) == pytest.approx(sum(map(any, subsets)) / len(subsets))
+
+
+@pytest.mark.parametrize("n", [1, 7, 64, 3000])
+def test_pass_at_k_of_many_problems_is_that_of_each(n):
+    c = np.unique(np.linspace(0, n, 9).astype(int))
+    for k in {1, (n + 1) // 2, n}:
+        each = [pass_at_k(n, int(right), k) for right in c]
+        found = pass_at_k_values(np.full(c.shape, float(n)), c.astype(float), k)
+        assert found == pytest.approx(each, abs=1e-11)
+        assert found[0] == 0 and found[-1] == 1
 
 
 def test_a_tie_is_no_majority_and_silence_votes_for_nothing():

@@ -57,8 +57,13 @@ def maj_at_k(ballot: Ballot, k: int) -> float:
         raise UsageError(f"maj@{k} needs at least {k} answers. Got n = {n}. Draw more or lower k.")
     taken = (k + 0.5) / (n + 1)
     right = _binomial(ballot.right, k, taken)
-    won = [right[t] * _others(ballot, t, k, taken) for t in range(1, len(right))]
-    return min(1.0, float(sum(won)) / float(_binomial(n, k, taken)[k]))
+    close = min(len(right) - 1, max(ballot.wrong, default=0))  # more votes than that beat all
+    won = sum(float(right[t]) * _others(ballot, t, k, taken) for t in range(1, close + 1))
+    rest = _binomial(n - ballot.right, k, taken)
+    won += sum(
+        float(right[t] * rest[k - t]) for t in range(close + 1, len(right)) if k - t < len(rest)
+    )
+    return min(1.0, won / float(_binomial(n, k, taken)[k]))
 
 
 def _others(ballot: Ballot, votes: int, k: int, taken: float) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -66,8 +67,17 @@ def _estimate(tries: Values, right: Values, k: int, confidence: float) -> Estima
 
 
 def pass_at_k_values(n: Values, c: Values, k: int) -> Values:
-    """`pass_at_k` elementwise: arrays of one shape, every n at least k."""
-    failed = np.ones(np.broadcast_shapes(n.shape, c.shape))
-    for drawn in range(k):
-        failed *= np.maximum(0.0, n - c - drawn) / (n - drawn)
-    return 1.0 - failed
+    """`pass_at_k` elementwise: arrays of whole numbers, every n at least k."""
+    tries, right = np.broadcast_arrays(n, c)
+    tries, wrong = tries.astype(np.int64), (tries - right).astype(np.int64)
+    logs = _log_factorials(int(tries.max(initial=0)))
+    kept = np.maximum(wrong - k, 0)
+    failed = np.exp(logs[wrong] - logs[kept] + logs[tries - k] - logs[tries])
+    found = np.where(wrong < k, 1.0, 1.0 - failed)
+    return np.where(wrong == tries, 0.0, found)  # to the last bit
+
+
+@lru_cache(maxsize=8)
+def _log_factorials(most: int) -> Values:
+    """[most + 1] log 0!, log 1!, … Nobody may write into it."""
+    return np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, most + 1)))])
