@@ -18,7 +18,7 @@ from tests.report.synthetic import evaluation, metrics
 Say = Callable[[str], str]
 """What stands in a field of that name."""
 
-STEPS, GROUPS, SIZE = 3, 4, 6
+STEPS, GROUPS, SIZE = 3, 5, 8
 LONG = 640  # tokens of answer 1 of every group 1
 STATUSES = ("right", "wrong", "no_answer", "truncated", "timeout", "several_answers")
 PLAIN = {

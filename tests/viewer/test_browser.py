@@ -382,7 +382,7 @@ def test_pages_as_files_work_without_a_server(browser: Any, run: Path, tmp_path:
         assert all((found.index.parent / name).is_file() for name in files), (address, files)
         assert page.evaluate("window.broken") == []
     page.goto((found.index.parent / "groups.html").as_uri())
-    assert "6 of 12 groups are in this folder" in page.inner_text("main")
+    assert "6 of 15 groups are in this folder" in page.inner_text("main")
     page.click("td.name a")
     page.wait_for_load_state()
     page.keyboard.press("1")

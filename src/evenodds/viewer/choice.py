@@ -27,8 +27,11 @@ class Choice:
     answer: int | None = None
 
     @property
-    def is_own(self) -> bool:
-        return self.recipe == OWN and self.low is None and self.high is None
+    def other(self) -> str:
+        """What the chosen objective is called, empty where it is the run's own."""
+        if self.recipe != OWN:
+            return self.recipe
+        return "" if self.low is None and self.high is None else "other bounds"
 
     def query(self, **changes: Any) -> dict[str, Any]:
         """What goes into an address; what is as usual is left out."""

@@ -57,7 +57,7 @@ def group_page(place: Place, step: int, group: int, query: Mapping[str, str]) ->
         vocabulary_of(place.source),
         gradient.pushes,
         gradient.turn,
-        is_own=choice.is_own,
+        other=choice.other,
         only=choice.answer,
     )
     return render(place, "group.html.j2", "groups", **_values(place, view, choice, gradient, query))
@@ -98,6 +98,8 @@ def _said(gradient: Gradient, group: int) -> str:
     if found is None:
         return ""
     extent = found.extent
+    if not extent.rollouts:
+        return f"Under {found.axes}, nothing of this step is in the loss: it moves no weight."
     parts = [
         f"Weight and clip: d J / d log π at the {gradient.turn} pass, under {found.axes}.",
         f"Denominators of the whole step: {extent.rollouts:,} answers, {extent.tokens:,} tokens, "
@@ -150,7 +152,7 @@ def _replay(folder: Path, view: GroupView, choice: Choice) -> str:
     return one_line(shlex.join(["evenodds", "replay", str(folder), rollout]))
 
 
-@lru_cache(maxsize=3)
+@lru_cache(maxsize=2)
 def step_groups(path: Path, known: Seen) -> Sequence[RecordedGroup]:
     """The groups of a step. known: what tells that the file has changed."""
     return read_groups(path)
@@ -176,7 +178,7 @@ def gradient_of(
         return Gradient(None, turn, one_line(str(error), 400))
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=2)
 def step_pushes(path: Path, known: Seen, settings: str, choice: Choice, turn: Pass) -> Pushes:
     """What an objective does with all groups of a step. settings: the run's [objective], as JSON.
 

@@ -84,10 +84,11 @@ def group_view(
     pushes: Pushes | None,
     turn: str,
     *,
-    is_own: bool = True,
+    other: str = "",
     only: int | None = None,
 ) -> GroupView:
-    """The view of a group. pushes: of the chosen objective; is_own: that is the run's.
+    """The view of a group. pushes: of the chosen objective; other: what that is called where it
+    is not the run's.
 
     only: the one answer to show, with all of its tokens; None: all answers, long ones cut.
     """
@@ -110,7 +111,7 @@ def group_view(
         informative=group.group.is_informative,
         taught=taught(group),
         answers=tuple(
-            _answer(group, place, vocabulary, colours, pushes, is_own, only is not None)
+            _answer(group, place, vocabulary, colours, pushes, other, only is not None)
             for place in places
         ),
         legends=colours.legends,
@@ -144,7 +145,7 @@ def _answer(
     vocabulary: Vocabulary | None,
     colours: Coloured,
     pushes: Pushes | None,
-    is_own: bool,
+    other: str,
     whole: bool,
 ) -> AnswerView:
     answer = group.answers[place]
@@ -164,7 +165,7 @@ def _answer(
         audit=_audit(answer.audit, verdict),
         advantage=signed(answer.advantage),
         why=safe(answer.why),
-        pushed="" if is_own or pushes is None else _pushed(push),
+        pushed="" if not other or pushes is None else f"{other}: {_pushed(push)}",
         facts=_facts(answer),
         tokens=marked(texts, colours.classes[place], colours.numbers[place], whole),
     )
@@ -194,7 +195,7 @@ def _audit(audit: Verdict | None, verdict: Verdict) -> AuditView | None:
 
 
 def _pushed(push: Push | None) -> str:
-    return "not in its loss" if push is None else f"A {signed(push.advantage)} there"
+    return "not in its loss" if push is None else f"A {signed(push.advantage)}"
 
 
 def signed(value: float) -> str:
