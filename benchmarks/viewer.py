@@ -24,6 +24,7 @@ from pathlib import Path
 from benchmarks.viewer_parts.made import write_run
 
 OPEN, GROUP, MEMORY = 2.0, 0.3, 500.0
+PAUSE = 2.0  # seconds that a person looks at the first page, at least
 FIRST = "first overview, from the start of the process"
 LISTS = {
     "all": "",
@@ -119,17 +120,20 @@ def viewer(run: Path) -> Iterator[Viewer]:
 def measured(shown: Viewer, steps: int, groups: int) -> Iterator[Limit]:
     """Every figure, in the order in which a person would meet them."""
     shown.get("/run")
-    yield Limit(
-        "first overview, from the start of the process", time.perf_counter() - shown.begun, OPEN
-    )
+    yield Limit(FIRST, time.perf_counter() - shown.begun, OPEN)
+    yield Limit("processor time of the same", shown.processor, None)
+    time.sleep(PAUSE)
     yield Limit("overview again", shown.get("/run"), None)
     rng = random.Random(0)
     spots = [(rng.randint(1, steps), rng.randrange(groups)) for _ in range(50)]
     yield Limit("first group", shown.get("/group/1/0"), GROUP)
     yield Limit("until its tokens are weighed", weighed(shown), None)
+    before = shown.processor
     times = [shown.get(f"/group/{step}/{group}?kind=mixed") for step, group in spots]
     yield Limit("50 random groups: median", statistics.median(times), GROUP)
     yield Limit("50 random groups: slowest", max(times), GROUP)
+    spent = (shown.processor - before) / len(times)
+    yield Limit("50 random groups: processor time of one", spent, None)
     for name, query in LISTS.items():
         yield Limit(f"list: {name}", shown.get(f"/groups?{query}"), 1.0)
     for name in ("evaluation", "why", "settings"):
@@ -169,7 +173,8 @@ def main(say: Callable[[str], None] = print) -> int:
         size = sum(path.stat().st_size for path in run.rglob("*") if path.is_file()) / 1e6
         rollouts = options.groups * options.size
         say(f"{options.steps:,} steps x {rollouts} rollouts, {size:,.0f} MB, "
-            f"made in {time.perf_counter() - began:.0f} s")  # fmt: skip
+            f"made in {time.perf_counter() - began:.0f} s; load of the machine "
+            f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")  # fmt: skip
         with viewer(run) as shown:
             found: list[Limit] = []
             for limit in measured(shown, options.steps, options.groups):
