@@ -120,7 +120,7 @@ def _row(step: int, group: int, answer: int, say: Say, words: int) -> dict[str, 
     kept = group != 0 and status != "timeout"
     learned = old + 0.05 * rng.standard_normal(length)
     last = old + 0.4 * rng.standard_normal(length)
-    audited = "wrong" if right and answer % 6 == 0 else status
+    audited = "wrong" if right and answer % 6 < 2 else status
     known: dict[str, Any] = {
         "step": step, "verifier": say("verifier"), "verifier_version": "0", "level": group % 3,
         "group": group, "answer": answer, "group_size": SIZE, "round": 0,
