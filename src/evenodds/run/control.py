@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from evenodds.policies import Policy
 
 SAMPLES = 4  # answers to a problem at most: the number of problems decides how sure a rate is
-DRAWN = 200  # training problems that are drawn to see whether the control asks them too
+DRAWN = 1000  # training problems that are drawn to see whether the control asks them too
 NONE_NAMED = "none was measured: evaluation.control is none"
 NONE_KNOWN = (
     "none was measured: no task is known to lie outside of this one. Name one by evaluation.control"
@@ -81,7 +81,7 @@ def _require_outside(control: Task, task: Task, name: str) -> None:
 
 
 def _trained(task: Task) -> set[str]:
-    """Prompts of training: all that were given, or some of those that are drawn."""
+    """Prompts of training: all that were given, or a thousand of those that are drawn."""
     given: Sequence[Problem] = getattr(task, "problems", ())
     levels = len(task.levels)
     rng = np.random.default_rng(0)
