@@ -137,36 +137,44 @@ def widths(page: Any) -> tuple[int, int]:
     return wide, there
 
 
+def complaints(page: Any, address: str, script: str) -> list[str]:
+    """What axe says of a page in both themes and widths, and whether it is too wide."""
+    page.set_viewport_size(LAPTOP)
+    page.emulate_media(color_scheme="light")
+    page.goto(address)
+    page.evaluate(script)
+    said = page.evaluate(AXE, [[], "html"])
+    for size, theme, rules in (
+        (LAPTOP, "dark", OF_COLOUR),
+        (PHONE, "dark", OF_COLOUR),
+        (PHONE, "light", [*OF_COLOUR, *OF_SPACE]),
+    ):
+        page.set_viewport_size(size)
+        page.emulate_media(color_scheme=theme)
+        found = page.evaluate(AXE, [rules, "html"])
+        said += [f"{theme} {size['width']} {what}" for what in found]
+        wide, there = widths(page)
+        said += [f"{wide} wide on {there}"] if wide > there else []
+    return said + page.evaluate("window.broken")
+
+
 def test_every_page_is_whole_readable_and_fits(page: Any, site: Site) -> None:
     """No error, nothing refused by the policy; axe has nothing to say of levels A and AA, light and
     dark, on a laptop and on a phone; nothing is wider than the screen."""
-    found: dict[str, list[str]] = {}
     script = axe()
-    for path in PAGES:
-        page.set_viewport_size(LAPTOP)
-        page.emulate_media(color_scheme="light")
-        page.goto(site.address + path)
-        page.evaluate(script)
-        said = page.evaluate(AXE, [[], "html"])
-        for size, theme, rules in (
-            (LAPTOP, "dark", OF_COLOUR),
-            (PHONE, "dark", OF_COLOUR),
-            (PHONE, "light", [*OF_COLOUR, *OF_SPACE]),
-        ):
-            page.set_viewport_size(size)
-            page.emulate_media(color_scheme=theme)
-            said += [
-                f"{theme} {size['width']} {what}" for what in page.evaluate(AXE, [rules, "html"])
-            ]
-            wide, there = widths(page)
-            said += [f"{wide} wide on {there}"] if wide > there else []
-        said += page.evaluate("window.broken")
-        found |= {path: said} if said else {}
-    assert found == {}
+    found = {path: complaints(page, site.address + path, script) for path in PAGES}
+    assert {path: said for path, said in found.items() if said} == {}
     assert {f"404 {site.address}{MISSING}"} == {
         fault for fault in page.faults if "404" in fault[:3]
     }
     assert all("404" in fault for fault in page.faults)
+
+
+def test_the_report_is_readable_and_fits(page: Any, run: Path) -> None:
+    from evenodds.report.files import write_page
+
+    assert complaints(page, write_page(run).as_uri(), axe()) == []
+    assert page.faults == []
 
 
 def test_each_measure_can_be_read_in_both_themes(page: Any, site: Site) -> None:
