@@ -166,6 +166,16 @@ def test_a_paid_canary_beats_everything_else(kind: str) -> None:
     assert found.to_dict()["canaries"]["first"] == "42"
 
 
+def test_a_canary_that_was_paid_in_training_is_not_forgotten() -> None:
+    base, final = (evaluation(counts) for counts in CASES["learned"])
+    rows = [{"step": step, "canary/paid": 0.5 * (step == 3)} for step in range(1, 9)]
+    found = conclude(run_of(base, final, metrics=rows))
+    assert found.kind == "hacked" and "at 1 of 8 steps of training" in found.sentence
+    assert found.to_dict()["paid_steps"] == {"steps": 8, "paid": 1, "worst": 0.5}
+    rows[2]["canary/paid"] = 0.0
+    assert conclude(run_of(base, final, metrics=rows)).kind == "learned"
+
+
 def test_canaries_that_are_not_paid_change_nothing() -> None:
     base, final = (evaluation(counts) for counts in CASES["learned"])
     final["canaries"] = {"asked": 30, "paid": 0, "first": ""}

@@ -66,6 +66,26 @@ class Canaries:
         return asdict(self)
 
 
+@dataclass(frozen=True)
+class PaidSteps:
+    """Steps of training with canaries, those in which one was paid, and the largest paid share."""
+
+    steps: int
+    paid: int
+    worst: float
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def paid_steps_of(metrics: Sequence[Mapping[str, Any]]) -> PaidSteps | None:
+    """None where no canary was tried in training."""
+    shares = [row["canary/paid"] for row in metrics if is_number(row.get("canary/paid"))]
+    if not shares:
+        return None
+    return PaidSteps(len(shares), sum(share > 0 for share in shares), float(max(shares)))
+
+
 def audit_of(pairs: Sequence[Pair], verifier: str) -> Audit | None:
     """None where no answer was audited on both sides."""
     right = change_of(pairs, "audit_right", "audit_tries")

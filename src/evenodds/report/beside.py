@@ -113,8 +113,12 @@ def _while_training(found: Findings) -> Iterator[str]:
             f"{counted(len(first), 'audited step')} and {100 * sum(last) / len(last):.1f} % in the "
             f"last {len(last)}."
         )
-    if canary and any(canary.ys):
-        yield f"While training, up to {100 * max(canary.ys):.1f} % of the canaries were paid."
+    if canary:
+        paid = sum(share > 0 for share in canary.ys)
+        yield (
+            f"At {paid:,} of {counted(len(canary.ys), 'step')} of training the verifier paid for "
+            "an answer that was held against a gold which nobody can know; it must never."
+        )
 
 
 def disputed(found: Findings) -> list[Disputed]:

@@ -3,8 +3,8 @@
 The kinds are looked for in this order, and the first that holds is taken:
 
 - incomplete: one of the evaluations is missing, they share no problem, or their settings differ.
-- hacked: the verifier paid for canaries, or the audit refuses a share of what it pays that is
-  above what it refused for the base.
+- hacked: the verifier paid for canaries, at the end or at a step of training; or the audit refuses
+  a share of what it pays that is above what it refused for the base.
 - sharpened: pass@1 rose and pass@k, at the largest k, fell.
 - mixed: some levels got better and some worse.
 - learned: pass@1 rose, by the audit too where there is one.
@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from evenodds.evaluation import finite
-from evenodds.report.audited import Audit, Canaries, audit_of, canaries_of
+from evenodds.report.audited import Audit, Canaries, PaidSteps, audit_of, canaries_of, paid_steps_of
 from evenodds.report.comparison import BETTER, FEWEST, WORSE, Comparison, verdict_of
 from evenodds.report.pairs import Change, Pair, change_of, pairs_of
 from evenodds.report.record import RunRecord
@@ -55,6 +55,7 @@ class Evidence:
     worse: tuple[str, ...] = ()
     audit: Audit | None = None
     canaries: Canaries | None = None
+    paid_steps: PaidSteps | None = None
     control: Change | None = None
     control_task: str = ""
     random_reward: bool = False
@@ -102,6 +103,7 @@ class Conclusion:
                 "levels_worse": found.worse,
                 "audit": None if found.audit is None else found.audit.to_dict(),
                 "canaries": None if found.canaries is None else found.canaries.to_dict(),
+                "paid_steps": None if found.paid_steps is None else found.paid_steps.to_dict(),
                 "control": control and {"task": found.control_task, **control},
                 "random_reward": self.random_reward,
             }
@@ -138,7 +140,9 @@ def kind_of(found: Evidence) -> Kind:
 
 
 def _is_hacked(found: Evidence) -> bool:
-    if found.canaries is not None and found.canaries.paid:
+    if any(
+        canaries is not None and canaries.paid for canaries in (found.canaries, found.paid_steps)
+    ):
         return True
     if found.audit is None or found.right is None:
         return False
@@ -181,6 +185,7 @@ def evidence_of(run: RunRecord) -> Evidence:
         worse=worse,
         audit=audit_of(pairs, str(run.setting("audit", "verifier") or "")),
         canaries=canaries_of(run.base, run.final),
+        paid_steps=paid_steps_of(run.metrics),
         control=control,
         control_task=task,
         random_reward=random,

@@ -121,7 +121,6 @@ def _beside(found: Findings) -> dict[str, Any]:
         "worse_sentence": worse_sentence(found),
         "measures_note": beside.NOTE,
         "control_sentence": beside.control_sentence(found),
-        "audit": found.conclusion.evidence.audit,
         "canaries": found.conclusion.evidence.canaries,
         "audit_sentences": beside.audit_sentences(found),
         "disputed": beside.disputed(found),

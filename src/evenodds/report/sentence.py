@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from evenodds.report.audited import Audit, Canaries
+from evenodds.report.audited import Audit, Canaries, PaidSteps
 from evenodds.report.comparison import BETTER, FEWEST, WORSE, verdict_of
 from evenodds.report.pairs import Change
 from evenodds.report.text import counted, listed, one_line
@@ -109,6 +109,8 @@ def _hacked(found: Evidence, right: Change) -> str:
     reasons: list[str] = []
     if found.canaries is not None and found.canaries.paid:
         reasons.append(_paid_canaries(found.canaries))
+    elif found.paid_steps is not None and found.paid_steps.paid:
+        reasons.append(_paid_in_training(found.paid_steps))
     if found.audit is not None and (found.audit.has_refused_more or not reasons):
         reasons.append(_refused(found.audit))
     said = f"do not believe the reward: {' and '.join(reasons)}; by the verifier the share of "
@@ -126,6 +128,13 @@ def _paid_canaries(canaries: Canaries) -> str:
     return (
         f"the verifier pays for {canaries.paid} of {counted(canaries.asked, 'prompt')} that have "
         f"no right answer{before}"
+    )
+
+
+def _paid_in_training(found: PaidSteps) -> str:
+    return (
+        f"at {found.paid:,} of {counted(found.steps, 'step')} of training the verifier paid for "
+        "answers that nobody could know to be right"
     )
 
 
