@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from evenodds.alarms.flat import diagnose
 from evenodds.report.facts import commands, flattened
-from evenodds.report.text import safe
+from evenodds.report.text import one_line, safe
 from evenodds.viewer.data import Source
 from evenodds.viewer.overview import marked
 from evenodds.viewer.pages import Place, render
@@ -23,11 +23,12 @@ def settings_page(place: Place) -> str:
     run = place.source.record()
     passports = {f"Passport: {name}": found for name, found in run.passports.items()}
     passports["Settings of the evaluations"] = (run.final or run.base or {}).get("settings", {})
+    sections = [(name, flattened(_section(found))) for name, found in run.config.items()]
     return render(
         place,
         "settings.html.j2",
         "settings",
-        config=[(name, flattened(_section(found))) for name, found in run.config.items() if found],
+        config=[(name, rows) for name, rows in sections if rows],
         parts=[(name, flattened(_plain(found)), lists(found)) for name, found in passports.items()],
         commands=commands(run),
     )
@@ -86,10 +87,19 @@ def why_page(place: Place) -> str:
         place,
         "why.html.j2",
         "why",
-        findings=diagnose(run.config, run.metrics, last_lines(place.source)),
+        findings=[
+            (found, sentence(found.cause), sentence(found.evidence, "."))
+            for found in diagnose(run.config, run.metrics, last_lines(place.source))
+        ],
         pictures=pictures,
         steps=len(run.metrics),
     )
+
+
+def sentence(words: str, end: str = "") -> str:
+    """Words that begin with a capital and end as a sentence, safe on one line."""
+    shown = one_line(words)
+    return shown[:1].upper() + shown[1:] + (end if shown and shown[-1] not in ".!?" else "")
 
 
 def last_lines(source: Source) -> list[Mapping[str, Any]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evenodds.errors import RunError
-from evenodds.records.reader import read_table
+from evenodds.records.reader import told
 from evenodds.report.pictures import Picture, level_pictures, tries_pictures
 from evenodds.report.text import one_line, safe
 from evenodds.viewer.compared import Learned
@@ -30,7 +30,10 @@ from evenodds.viewer.turns import turns
 
 PAGE = 60
 SIDES = (("before", "base"), ("after", "final"))
-COLUMNS = ("problem_key", "level", "gold", "prompt", "completion", "status", "extracted", "note")
+COLUMNS = (
+    *("problem_key", "level", "gold", "prompt", "completion", "status", "extracted", "note"),
+    *("of", "kind"),
+)
 MOST_TEXT = 6000  # characters of an answer
 NOT_JUDGED = frozenset({"gold_unreadable", "timeout", "error"})
 
@@ -51,8 +54,12 @@ class ProblemRow:
 
 @dataclass(frozen=True)
 class AnswerRow:
-    """One answer to a held-out problem, safe to show. mark: right, wrong or unjudged."""
+    """One answer to a held-out problem, safe to show. mark: right, wrong or unjudged.
 
+    is_greedy: it is the model's likeliest answer, and not one of the sampled ones.
+    """
+
+    is_greedy: bool
     text: str
     status: str
     mark: str
@@ -163,28 +170,43 @@ def answers_page(place: Place, query: Mapping[str, str]) -> str | None:
         label=one_line(known[0].label, 40),
         gold=one_line(str(first.get("gold") or ""), 300),
         prompt=safe(str(first.get("prompt") or ""))[-MOST_TEXT:],
-        sides=[(title, [_answer(row) for row in rows]) for title, rows in found.items()],
+        sides=[(title, *_apart([_answer(row) for row in rows])) for title, rows in found.items()],
     )
 
 
+def _apart(answers: Sequence[AnswerRow]) -> tuple[list[AnswerRow], str]:
+    """The sampled answers before the greedy one, and how many of the judged ones are right."""
+    sampled = [answer for answer in answers if not answer.is_greedy]
+    judged = [answer.mark for answer in sampled if answer.mark != "unjudged"]
+    shown = f"{judged.count('right')} of {len(judged)} sampled right" if sampled else ""
+    return [*sampled, *(answer for answer in answers if answer.is_greedy)], shown
+
+
 def _rows_of(path: Path | None, level: int | None, key: str) -> list[dict[str, Any]]:
+    """The answers to one problem of the task itself; none where the file is missing or damaged."""
     if path is None:
         return []
     import pyarrow.compute
+    from pyarrow import parquet
 
     compute: Any = pyarrow.compute  # its functions are made at import time and have no types
     try:
-        table = read_table(path, COLUMNS).table
+        with told(path), parquet.ParquetFile(path) as file:
+            names = [name for name in COLUMNS if name in file.schema_arrow.names]
+            table = file.read(columns=names)
+            here = compute.equal(table.column("problem_key"), key)
+            here = compute.and_(here, compute.equal(table.column("level"), level))
+            rows: list[dict[str, Any]] = table.filter(here).to_pylist()
     except RunError:
         return []
-    here = compute.equal(table.column("problem_key"), key)
-    return table.filter(compute.and_(here, compute.equal(table.column("level"), level))).to_pylist()
+    return [row for row in rows if row.get("of", "task") == "task"]
 
 
 def _answer(row: Mapping[str, Any]) -> AnswerRow:
     status, extracted = str(row.get("status") or ""), row.get("extracted")
     mark = "right" if status == "right" else "unjudged" if status in NOT_JUDGED else "wrong"
     return AnswerRow(
+        is_greedy=row.get("kind") == "greedy",
         text=safe(str(row.get("completion") or ""))[:MOST_TEXT],
         status=one_line(status.replace("_", " "), 40),
         mark=mark,
