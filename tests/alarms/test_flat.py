@@ -111,6 +111,13 @@ def test_the_cause_comes_first(cause: str) -> None:
     assert [f.strength for f in found] == sorted((f.strength for f in found), reverse=True)
 
 
+def test_a_policy_that_broke_is_not_told_that_problems_are_too_hard() -> None:
+    rows = run(lambda s: replace(moving(s), right=0.5 if s < 25 else 0.0))
+    first, *_ = diagnose({}, rows)
+    assert first.cause == "learning rate too high"
+    assert "were right at the start, 0% at the end" in first.evidence
+
+
 def test_a_reward_that_rose_is_not_explained() -> None:
     [found] = diagnose({}, run(lambda s: replace(STILL, right=0.3 + 0.01 * s)))
     assert not found.flat

@@ -67,8 +67,11 @@ def test_a_signal_in_an_evaluation_on_the_way_loses_nothing(finished, tmp_path) 
     stopped = run(tmp_path, view=Stopping(), run__save_every=100, **WAY)
     assert (stopped.exit_code, stopped.steps) == (130, 2)
     assert [row["step"] for row in lines(stopped.folder)] == [1]  # the line of 2 is still to come
+    stale = stopped.folder / "evaluation" / "step-000004.json"
+    stale.write_text("{}")  # as of steps that were lost
     resumed = run(tmp_path, run__save_every=100, **WAY)
     assert_equal_runs(finished, resumed.folder)
+    assert not stale.exists()
 
 
 @pytest.mark.parametrize("stop_at", [2, 3])

@@ -12,7 +12,7 @@ import numpy as np
 from evenodds.alarms.history import Facts, Numbers, Row, Values, digest
 from evenodds.statistics import informative_group_probability
 
-RECENT = 50  # rows that say how a run goes
+RECENT = 50  # rows that say how a run goes, and no more than a third of a short run
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,8 @@ class Case:
 
     def now(self, name: str, default: float = 0.0) -> float:
         """The mean of a metric over the last steps."""
-        found = [row[name] for row in self.rows[-RECENT:] if name in row]
+        last = min(RECENT, max(10, len(self.rows) // 3))
+        found = [row[name] for row in self.rows[-last:] if name in row]
         return float(np.mean(found)) if found else default
 
     def ends(self, name: str) -> tuple[float, float] | None:

@@ -173,18 +173,26 @@ def _scatter(case: Case) -> float:
 
 
 def rate_too_high(case: Case) -> Finding | None:
-    """The policy is thrown about: KL, ratios, gradients or entropy are far off, or reward fell."""
-    signs = _wild(case)
-    reward = case.ends("reward")
-    fell = reward is not None and reward[1] < reward[0] - 0.1
-    if not signs:
+    """The policy is thrown about: KL, ratios, gradients or entropy are far off, or it broke."""
+    signs, broke = _wild(case), _broke(case)
+    if not signs and not broke:
         return None
-    words = "; ".join([*signs, *(["the reward fell"] if fell else [])])
+    words = "; ".join([*broke, *signs])
     remedy = (
         f"Lower learner.learning_rate (it is {case.now('learning_rate'):.1e}) by 3 to 10 times, or "
         "learner.passes"
     )
-    return Finding("learning rate too high", words, remedy, min(0.95, 0.5 + 0.2 * len(signs)))
+    strength = (1.0 if broke else 0.5) + 0.2 * len(signs)
+    return Finding("learning rate too high", words, remedy, min(1.0 if broke else 0.95, strength))
+
+
+def _broke(case: Case) -> list[str]:
+    """That most of what was solved at the start is not any more, at problems no harder."""
+    rate, level = case.ends("solve_rate/all"), case.ends("difficulty")
+    harder = level is not None and level[1] > level[0] + 0.5
+    if rate is None or rate[0] < 0.1 or rate[1] > 0.4 * rate[0] or harder:
+        return []
+    return [f"{rate[0]:.0%} of the answers were right at the start, {rate[1]:.0%} at the end"]
 
 
 def _wild(case: Case) -> list[str]:
@@ -234,6 +242,7 @@ def stuck_curriculum(case: Case) -> Finding | None:
 
 CAUSES: tuple[Cause, ...] = (
     random_reward,
+    rate_too_high,
     all_truncated,
     unreadable,
     verifier_errors,
@@ -243,7 +252,6 @@ CAUSES: tuple[Cause, ...] = (
     alike,
     no_updates,
     rate_too_low,
-    rate_too_high,
     clipped,
     stuck_curriculum,
 )

@@ -133,19 +133,23 @@ class Session:
             if told:  # there were some: starting over would overwrite what may yet be saved
                 raise RunError(f"no checkpoint is sound: {told[0]} Start another run.")
             self.writer.metrics.truncate_to(0)
-            self.writer.drop_rollouts_after(0)
-            drop_after(self.folder.alarms, 0)
+            self._drop_after(0, 0)
             return self.first_state(base)
         state, progress = checkpoint.load(folders[0], self.plan.task, self.learner, self.policy)
         self.clock.before = progress.elapsed
         self.writer.metrics.truncate_to(progress.metrics_length)
-        self.writer.drop_rollouts_after(state.step)
         self.pending = progress.pending
-        drop_after(self.folder.alarms, state.step - (self.pending is not None))
+        self._drop_after(state.step, state.step - (self.pending is not None))
         self.lookout.resume(self.folder.metrics)
         self.sampler.load(self.learner.weights(), state.version)
         self.whole = self.learner.updates
         return state
+
+    def _drop_after(self, step: int, line: int) -> None:
+        """Remove what belongs to steps that are taken again. line: the last step that has one."""
+        self.writer.drop_rollouts_after(step)
+        self.writer.drop_evaluations_after(line)
+        drop_after(self.folder.alarms, line)
 
     @property
     def threads(self) -> int:

@@ -110,6 +110,13 @@ class RunWriter:
             if number.isdigit() and int(number) > step:
                 path.unlink()
 
+    def drop_evaluations_after(self, step: int) -> None:
+        """Remove evaluations on the way that a resumed run makes again."""
+        for path in self.folder.evaluation("base").parent.glob("step-*.*"):
+            number = path.stem.removeprefix("step-")
+            if number.isdigit() and int(number) > step:
+                path.unlink()
+
     def engine(self, facts: Mapping[str, object], after: int) -> None:
         """What computes the steps after this one, beside what computed those before it."""
         before = [one for one in read_sittings(self.folder.engine) if one["after_step"] < after]
