@@ -5,19 +5,18 @@ from __future__ import annotations
 import json
 import os
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from evenodds.errors import UsageError
 from evenodds.report.comparison import Comparison, compare
-from evenodds.report.series import is_number
+from evenodds.report.sound import is_evaluation
 
 PASSPORTS = ("data", "checker", "objective", "environment")
 ALARMS, GROUPS = "alarms.jsonl", "groups.jsonl"
-PROBLEM_NUMBERS = ("tries", "right", "greedy_right", "truncated", "mean_length")
 
 
 @dataclass(frozen=True)
@@ -122,43 +121,7 @@ def _json(path: Path) -> dict[str, Any] | None:
 
 def _evaluation(path: Path) -> dict[str, Any] | None:
     found = _json(path)
-    return found if found is not None and _is_evaluation(found) else None
-
-
-def _is_evaluation(found: Mapping[str, Any]) -> bool:
-    """Whether every number that a comparison reads is there and is one."""
-    levels, settings = found.get("levels"), found.get("settings", {})
-    if not isinstance(settings, Mapping) or not isinstance(levels, list) or not levels:
-        return False
-    return all(_is_level(level) for level in cast(list[Any], levels))
-
-
-def _is_level(level: Any) -> bool:
-    if not isinstance(level, Mapping):
-        return False
-    known = cast(Mapping[str, Any], level)
-    number, problems = known.get("level"), known.get("problems", [])
-    if not is_number(number) or number != int(number):
-        return False
-    if not _are_numbers(known, ("entropy", "samples")) or not isinstance(problems, list):
-        return False
-    return all(_is_problem(problem) for problem in cast(list[Any], problems))
-
-
-def _is_problem(problem: Any) -> bool:
-    if not isinstance(problem, Mapping):
-        return False
-    known = cast(Mapping[str, Any], problem)
-    if "key" not in known or not _are_numbers(known, PROBLEM_NUMBERS):
-        return False
-    tries, right = known.get("tries") or 0, known.get("right") or 0
-    return tries == int(tries) and right == int(right) and 0 <= right <= tries
-
-
-def _are_numbers(values: Mapping[str, Any], names: Sequence[str]) -> bool:
-    """Whether each of the values is a number, true, false or not known."""
-    found = [values.get(name) for name in names]
-    return all(value is None or isinstance(value, bool) or is_number(value) for value in found)
+    return found if found is not None and is_evaluation(found) else None
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:

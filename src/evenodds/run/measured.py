@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from evenodds.errors import UsageError
+from evenodds.report.sound import is_evaluation
 from evenodds.run.build import evaluation_settings
 from evenodds.run.config import Config, make_config, merge, read_saved
 from evenodds.run.folder import RunFolder, find_run
@@ -105,7 +106,7 @@ def _read(path: Path, one: Named) -> dict[str, Any]:
         ) from None
     except (OSError, ValueError) as error:
         raise UsageError(f"cannot read {str(path)!r}: {error}. Add --again.") from None
-    if not isinstance(found, dict) or not isinstance(found.get("levels"), list):
+    if not isinstance(found, dict) or not is_evaluation(cast(dict[str, Any], found)):
         raise UsageError(f"{str(path)!r} is no evaluation. Add --again to make it anew.")
     return cast(dict[str, Any], found)
 
