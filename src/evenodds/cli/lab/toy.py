@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenodds.cli.flags import Parser
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from evenodds.lab.toy import ToyResult
 
-USAGE = "[--profile smoke|full] [--seeds N] [--seed S] [--objective RECIPE] [--setting NAME] [...]"
+USAGE = "[--profile smoke|full] [--seeds N] [--seed S] [--objective RECIPE] [--run FOLDER] [...]"
 ABOUT = """\
 A mean that rises while the model gets worse, and a setting that avoids it.
 
@@ -37,6 +38,8 @@ SETTINGS = ("narrow", "kept")
 
 def main(arguments: list[str]) -> int:
     found = _parse(arguments)
+    if found.run is not None:
+        return _write_run(found)
     target = plot_target(found.plot)
     import torch
 
@@ -69,6 +72,8 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("--setting", metavar="NAME", help="narrow or kept (default: both)")
     add("--samples", action="store_true", help="show answers from before and after")
     add("--coverage", action="store_true", help="show right answers prompt by prompt")
+    add("--run", metavar="FOLDER", help="write one run with its report, as evenodds train does")
+    add("--case", metavar="NAME", help="of --run: learned, sharpened, random or hacked")
     add("--plot", metavar="FILE.svg", help="write the course of training as a picture")
     found = parser.parse(arguments)
     if found.setting is not None and found.setting not in SETTINGS:
@@ -77,7 +82,23 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         raise UsageError(f"there must be a seed. Got --seeds {found.seeds}. Give 1 or more.")
     if found.seed < 0:
         raise UsageError(f"a seed is not negative. Got --seed {found.seed}. Give 0 or more.")
+    if (found.run is None) != (found.case is None):
+        raise UsageError(
+            "--run and --case belong together. Got one of them. Say: --case learned --run runs/gru."
+        )
     return found
+
+
+def _write_run(found: argparse.Namespace) -> int:
+    """One of the four runs whose conclusion is known, in a folder like any other run's."""
+    from evenodds.lab.toy.cases import find_case, profile_of
+    from evenodds.lab.toy.experiment import make_base
+    from evenodds.lab.toy.folder import run_in_folder
+    from evenodds.report.terminal import make_view
+
+    case, view = find_case(found.case), make_view(sys.stderr)
+    base = make_base(profile_of(case), found.seed, view.phase)
+    return run_in_folder(case, Path(found.run), found.seed, base, view=view).exit_code
 
 
 def _run(found: argparse.Namespace, chosen: tuple[str, ...]) -> dict[str, list[ToyResult]]:

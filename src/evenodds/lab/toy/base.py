@@ -21,6 +21,8 @@ class Books:
 
     bare: share of answers without work, which are wrong with a chance of `bare_slip`.
     slip: chance that a number of the work is wrong; it is carried on to the answer.
+    habit: chance of each of two orders in which the work is written. blind: from this sum on, work
+    always ends ten too low, so that only a bare answer can be right.
     """
 
     width: int = 96
@@ -32,6 +34,7 @@ class Books:
     slip: float = 0.15
     bare_slip: float = 0.3
     habit: float = 0.9
+    blind: int = 100
 
 
 def document(triple: Triple, books: Books, rng: np.random.Generator) -> tuple[str, str]:
@@ -43,7 +46,9 @@ def document(triple: Triple, books: Books, rng: np.random.Generator) -> tuple[st
     last, *pair = (a, b, c) if rng.random() < books.habit else rng.permutation((a, b, c)).tolist()
     inner = _slipped(sum(pair), books.slip, rng)
     sides = (last, inner) if rng.random() < books.habit else (inner, last)
-    return prompt, f"{inner};{sides[0]}+{sides[1]}={_slipped(last + inner, books.slip, rng)}"
+    result = _slipped(last + inner, books.slip, rng) if triple.total < books.blind else last + inner
+    lost = 10 if triple.total >= books.blind and result >= 10 else 0
+    return prompt, f"{inner};{sides[0]}+{sides[1]}={result - lost}"
 
 
 def _slipped(number: int, chance: float, rng: np.random.Generator) -> int:

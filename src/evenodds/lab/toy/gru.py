@@ -7,15 +7,18 @@ was sampled from.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
 from numpy.typing import NDArray
+from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from evenodds.batch import Cells, Packed
@@ -41,6 +44,10 @@ class GruModel(nn.Module):
         self.head = nn.Linear(width, len(TOKENS))
         self.register_buffer("follow", torch.from_numpy(grammar.follow), persistent=False)
         self.register_buffer("allowed", torch.from_numpy(grammar.allowed), persistent=False)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.head.weight.dtype
 
     def read(
         self, ids: Int[Tensor, "r s"], hidden: Float[Tensor, "r h"] | None = None
@@ -94,6 +101,14 @@ class GruPolicy:
         return cls(model, Codec(letters, frozenset({letters.eos_token_id})))
 
     @property
+    def is_adapter(self) -> bool:
+        return False
+
+    @property
+    def peft(self) -> None:
+        return None
+
+    @property
     def can_share(self) -> bool:
         """False: a recurrent state cannot skip the answers that share a prompt."""
         return False
@@ -115,6 +130,14 @@ class GruPolicy:
         copy = self.copy()
         copy.model.requires_grad_(False)
         return copy
+
+    def save(self, folder: Path) -> None:
+        """The weights, and the shape that they belong to. It is no Hugging Face folder."""
+        weights = {name: p.detach() for name, p in self.model.named_parameters()}
+        folder.mkdir(exist_ok=True)
+        save_file(weights, folder / "model.safetensors")
+        shape = {"model_type": "evenodds-gru", "width": self.model.head.in_features}
+        (folder / "config.json").write_text(json.dumps(shape), encoding="utf-8")
 
     def trainable(self) -> dict[str, nn.Parameter]:
         """All parameters, by name in a fixed order."""
@@ -149,6 +172,7 @@ class GruSampler:
 
     policy: GruPolicy
     version: int = 0
+    progress: Callable[[int, int], None] | None = None
 
     def load(self, weights: Any, version: int) -> None:
         """The learner's weights live in `policy`; nothing is passed."""
@@ -186,6 +210,8 @@ class GruSampler:
         for index, group in enumerate(groups):
             if finished is not None:
                 finished(index, group)
+        if self.progress is not None:
+            self.progress(len(seeds), len(seeds))
         return groups
 
     def _fill(self, pages: Pages, prompts: list[NDArray[np.int64]], copies: int) -> None:

@@ -17,6 +17,7 @@ class Setting:
     prompts: how many problems are trained on; None is all that are not held out.
     group_size: answers to a problem in a step. passes: optimizer steps on each batch of answers.
     kl: coefficient of the KL (k3) to the base in the loss; at 0 it is only measured.
+    below: only problems with a smaller sum are trained on.
     entropy: what a nat of token entropy is paid at first, while there is less of it than `hold`
     times the base's own on the training problems; it moves by `entropy_step` after each step.
     """
@@ -31,6 +32,7 @@ class Setting:
     entropy: float = 0.0
     entropy_step: float = 0.0
     hold: float = 1.0
+    below: int = 100
 
 
 @dataclass(frozen=True)
