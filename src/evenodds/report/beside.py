@@ -117,7 +117,7 @@ def _while_training(found: Findings) -> Iterator[str]:
         paid = sum(share > 0 for share in canary.ys)
         yield (
             f"At {paid:,} of {counted(len(canary.ys), 'step')} of training the verifier paid for "
-            "an answer that was held against a gold which nobody can know; it must never."
+            "an answer that was held against a gold which nobody can know, which must never happen."
         )
 
 

@@ -134,8 +134,21 @@ def disputed_of(run: RunRecord) -> list[Disputed]:
             if len(rows) >= ANSWERS:
                 break
         where = ""
-    rows = sorted(rows, key=lambda row: row.get("status") != "right")
-    return [_disputed(row, where) for row in rows[:ANSWERS]]
+    paid = _spread([row for row in rows if row.get("status") == "right"], ANSWERS)
+    refused = _spread([row for row in rows if row.get("status") != "right"], ANSWERS - len(paid))
+    return [_disputed(row, where) for row in (*paid, *refused)]
+
+
+def _spread(rows: Sequence[Row], most: int) -> list[Row]:
+    """Answers to different problems, evenly spread; several to one only where these are few."""
+    firsts: dict[object, Row] = {}
+    for row in rows:
+        firsts.setdefault(row.get("problem_key"), row)
+    chosen = [*firsts.values()]
+    if len(chosen) <= most:
+        others = [row for row in rows if not any(row is one for one in chosen)]
+        return [*chosen, *others[: most - len(chosen)]]
+    return [chosen[at * len(chosen) // most] for at in range(most)] if most else []
 
 
 def _differing(rows: Iterable[Row]) -> list[Row]:
