@@ -15,10 +15,10 @@ from evenodds.curricula import Curriculum, make_curriculum
 from evenodds.domain import Limits, Status, Verdict
 from evenodds.learner import Update
 from evenodds.objectives import make_objective
+from evenodds.records import rollout_table
 from evenodds.run.background import Background
 from evenodds.run.folder import RunFolder
 from evenodds.run.records import step_metrics
-from evenodds.records import rollout_table
 from evenodds.run.timing import Stopwatch, timed
 from evenodds.run.writer import RunWriter
 from evenodds.sampling.scripted import ScriptedSampler
