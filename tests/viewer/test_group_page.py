@@ -39,7 +39,13 @@ def hrefs(page: str | None) -> list[str]:
 def test_one_screen_tells_everything_of_a_group(place: Place) -> None:
     page = text_of(group_page(place, 2, 2, {}))
     for said in (
-        *("17*6=", "right answer 102", "right 3 of 7 judged, 8 drawn", "level 2×1 digits", "multiplication/6*17"),
+        *(
+            "17*6=",
+            "right answer 102",
+            "right 3 of 7 judged, 8 drawn",
+            "level 2×1 digits",
+            "multiplication/6*17",
+        ),
         *("It taught:", "✓ right", "✗ wrong", "? timeout", "reward 1", "A +0.7", "part 0.5"),
         *("read as 102", "last number; equal exactly", "not in the loss: why", "seed 8"),
         *("end token", "cut by the budget", "policy 2", "⚠ audit differs: wrong, 0 · audit_note"),
