@@ -59,11 +59,12 @@ def own(tmp_path, name: str):
 
 
 def test_a_verifier_of_the_house_shows_what_was_looked_at_and_how_it_was_compared() -> None:
-    found = asked(find_verifier("number"), "so #41")
+    fresh = Problem("k", "", "421773", "t")  # golds are cached, and no test asked for this one
+    found = watched(find_verifier("number"), fresh, [Completion("so #41")], [[1]], 0, 5.0)
     assert found.verdict.status is Status.WRONG
     lines = stages(found)
     assert lines[0].startswith("number() → Verdict(score=0.0, status=wrong, extracted='41'")
-    assert any(line.startswith("  read_gold('42') → Value(number=42)") for line in lines)
+    assert any(line.startswith("  read_gold('421773') → Value(number=421773)") for line in lines)
     assert any("nothing by boxes" in line for line in lines)
     assert "not shown" in lines[-1] and len(stages(found, deep=True)) > len(lines)
 
