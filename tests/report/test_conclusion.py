@@ -140,6 +140,16 @@ def test_a_gain_that_the_audit_does_not_see_is_no_evidence() -> None:
     assert found.kind in ("no_evidence", "hacked") and "by the audit" in found.sentence
 
 
+def test_a_verifier_that_paid_wrongly_from_the_start_is_found_too() -> None:
+    before = audit(evaluation([level((N, 5))]), [[0] * N], [[5] * N])  # all refused
+    after = audit(evaluation([level((N, 7))]), [[0] * N], [[7] * N])  # and more is paid
+    found = conclusion(before, after)
+    assert found.evidence.audit is not None and not found.evidence.audit.has_refused_more
+    assert found.kind == "hacked" and "by the audit" in found.sentence
+    honest = audit(evaluation([level((N, 7))]), [[3] * N], [[4] * N])
+    assert conclusion(before, honest).kind == "learned"
+
+
 def test_a_base_that_is_paid_for_nothing_has_no_share_to_compare_with() -> None:
     before = audit(evaluation([level((N, 0))]), [[0] * N], [[0] * N])
     after = audit(evaluation([level((N, 6))]), [[0] * N], [[6] * N])
