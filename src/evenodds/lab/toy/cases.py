@@ -16,7 +16,7 @@ AUDIT = "evenodds.lab.toy.problems:last_number"
 """The verifier that looks at the answer, by the name under which a run may ask it again."""
 
 
-BLIND = 18
+BLIND = 19
 BOOKS = Books(
     width=80, steps=700, rows=96, rate=1.5e-2, bare=0.3, bare_slip=0.9, slip=0.2, habit=1.0
 )
@@ -60,15 +60,19 @@ GENTLE = Setting(
 )
 HARD = Setting(
     "sharpened",
-    "training prompts with small sums, 16 answers each, 2 passes, rate 3e-3",
+    "training prompts with small sums, 32 answers each, 2 passes, rate 2e-3",
     prompts=None,
-    group_size=16,
-    learning_rate=3e-3,
+    group_size=32,
+    learning_rate=2e-3,
     passes=2,
     below=BLIND,
 )
 COIN = replace(
-    GENTLE, name="random", about="as learned, 16 answers each, but a coin pays", group_size=16
+    GENTLE,
+    name="random",
+    about="as learned, 16 answers each, rate 5e-4, but a coin pays",
+    group_size=16,
+    learning_rate=5e-4,
 )
 HOLE = replace(
     GENTLE,
@@ -80,7 +84,7 @@ CASES = {
     case.name: case
     for case in (
         Case(GENTLE, "learned", steps=30),
-        Case(HARD, "sharpened", steps=40, books=BLIND_BOOKS),
+        Case(HARD, "sharpened", steps=50, books=BLIND_BOOKS),
         Case(COIN, "no_evidence", steps=20, random=True),
         Case(HOLE, "hacked", steps=20, grader="adds_up", audit=AUDIT),
     )
