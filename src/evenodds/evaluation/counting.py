@@ -9,7 +9,7 @@ import numpy as np
 
 from evenodds.domain import Group, Problem, Rollout, Status, Stop, Verdict
 from evenodds.evaluation.record import ProblemResult, Vote
-from evenodds.judge.audit import disagrees, is_right
+from evenodds.judge.audit import disagrees, is_right, overpaid
 from evenodds.similarity import near_duplicates, strategies
 
 LONGEST = 200  # characters of a vote: longer ones are cut, so that a record stays small
@@ -51,7 +51,7 @@ def _audited(verdicts: Sequence[Verdict], audit: Sequence[Verdict] | None) -> di
         "audit_tries": len(both),
         "audit_right": sum(map(is_right, both)),
         "disagree": sum(disagrees(*pair) for pair in pairs),
-        "overpaid": sum(is_right(pair[0]) and disagrees(*pair) for pair in pairs),
+        "overpaid": sum(overpaid(*pair) for pair in pairs),
     }
 
 

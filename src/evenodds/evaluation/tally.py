@@ -65,6 +65,17 @@ def label_of(number: int, level: Record) -> str:
     return str(level.get("label", f"level {number}"))
 
 
+def judged_by_key(level: Record) -> dict[str, Record]:
+    """The problems of a level with at least one judged answer, by key, in their order."""
+    rows: Sequence[Record] = level.get("problems", [])
+    return {str(row["key"]): row for row in rows if int(row.get("tries") or 0) > 0}
+
+
+def count_of(record: Record) -> int:
+    """How many problems a record has, judged or not."""
+    return sum(len(level.get("problems", [])) for level in levels_of(record).values())
+
+
 def sources_of(record: Record) -> list[str]:
     """The sources that problems of the record come from, in their order; none where unknown."""
     rows = chain.from_iterable(level.get("problems", []) for level in levels_of(record).values())

@@ -20,8 +20,10 @@ from evenodds.evaluation import (
     Side,
     Tally,
     Values,
+    count_of,
     doubling,
     finite,
+    judged_by_key,
     label_of,
     levels_of,
     pooled,
@@ -59,6 +61,7 @@ __all__ = [
     "finite",
     "overall_side",
     "sides",
+    "verdict_by",
     "verdict_of",
 ]
 
@@ -91,11 +94,7 @@ class Row:
     @property
     def verdict(self) -> str:
         """By sampled answers: `better`, `worse`, `no evidence`, or `too few problems`."""
-        if self.problems < FEWEST:
-            return TOO_FEW
-        if not self.adjusted < ALPHA:
-            return NO_EVIDENCE
-        return BETTER if self.gain.mean > 0 else WORSE
+        return verdict_by(self.adjusted, self.gain, self.problems)
 
 
 @dataclass(frozen=True)
@@ -181,6 +180,15 @@ class Comparison:
         return {**finite(asdict(self)), "verdicts": verdicts}
 
 
+def verdict_by(p: float, gain: Estimate, problems: int) -> str:
+    """The verdict by a p-value that knows of the others given beside it; see `corrected`."""
+    if problems < FEWEST:
+        return TOO_FEW
+    if not p < ALPHA:
+        return NO_EVIDENCE
+    return BETTER if gain.mean > 0 else WORSE
+
+
 def verdict_of(gain: Estimate, problems: int = FEWEST) -> str:
     """`better` or `worse` where zero lies outside the interval, else `no evidence`.
 
@@ -219,7 +227,7 @@ def compare(base: Record, final: Record) -> Comparison:
         levels=tuple(corrected(rows)),
         curves=_curves(firsts, seconds),
         coverage=_coverage(solved, solves),
-        unmatched=_count(base) + _count(final) - 2 * len(keys),
+        unmatched=count_of(base) + count_of(final) - 2 * len(keys),
         greedy_coverage=_greedy_coverage(firsts, seconds),
         majority=_majority(firsts, seconds),
         catch_up=_catch_up(firsts, seconds),
@@ -250,25 +258,13 @@ def overall_side(evaluation: Record) -> Side:
     return side_of(pooled([tally_of(level) for level in levels_of(evaluation).values()]))
 
 
-def _count(evaluation: Record) -> int:
-    return sum(len(record.get("problems", [])) for record in levels_of(evaluation).values())
-
-
-def _tries(problem: Record) -> int:
-    return int(problem.get("tries") or 0)
-
-
 Pairs = list[tuple[Record, Record]]
 
 
 def _matched(base: Record, final: Record) -> Pairs:
     """The problems of a level that were judged on both sides, in the order of the base."""
-    after = {str(p["key"]): p for p in final.get("problems", []) if _tries(p) > 0}
-    return [
-        (p, after[str(p["key"])])
-        for p in base.get("problems", [])
-        if _tries(p) > 0 and str(p["key"]) in after
-    ]
+    before, after = judged_by_key(base), judged_by_key(final)
+    return [(problem, after[key]) for key, problem in before.items() if key in after]
 
 
 def _budget(base: Record, final: Record) -> float | None:

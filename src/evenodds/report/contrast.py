@@ -18,26 +18,19 @@ from evenodds.evaluation import (
     Record,
     Tally,
     Values,
+    count_of,
     doubling,
     finite,
+    judged_by_key,
     label_of,
     levels_of,
     pooled,
     tally_of,
 )
-from evenodds.report.comparison import (
-    BETTER,
-    FEWEST,
-    NO_EVIDENCE,
-    TOO_FEW,
-    WORSE,
-    Comparison,
-    compare,
-)
+from evenodds.report.comparison import FEWEST, Comparison, compare, verdict_by
 from evenodds.report.measures import majorities, pass_rates
 from evenodds.statistics import CatchUp, Estimate, catch_up, holm, p_value, pooled_difference
 
-ALPHA = 0.05
 Shares = Callable[[Tally], Values]
 Arms = tuple[Sequence[Tally], Sequence[Tally]]
 
@@ -75,11 +68,7 @@ class Line:
 
     @property
     def verdict(self) -> str:
-        if self.problems < FEWEST:
-            return TOO_FEW
-        if not self.adjusted < ALPHA:
-            return NO_EVIDENCE
-        return BETTER if self.gain.mean > 0 else WORSE
+        return verdict_by(self.adjusted, self.gain, self.problems)
 
 
 @dataclass(frozen=True)
@@ -164,7 +153,7 @@ def contrast(first: Arm, second: Arm) -> Contrast:
         second=second.name,
         seeds=(len(first.records), len(second.records)),
         problems=count,
-        unmatched=max(map(_count, (*first.records, *second.records))) - count,
+        unmatched=max(map(count_of, (*first.records, *second.records))) - count,
         k=k,
         overall=_line("all levels", whole, _rates),
         levels=_by_level(labels, sides, _rates),
@@ -245,10 +234,6 @@ def _known(p: float) -> float:
     return 1.0 if math.isnan(p) else p
 
 
-def _count(record: Record) -> int:
-    return sum(len(level.get("problems", [])) for level in levels_of(record).values())
-
-
 def _matched(records: Sequence[Record]) -> dict[int, list[Tally]]:
     """By level, a tally a record over the problems that all of them have judged, in one order."""
     ladders = [levels_of(record) for record in records]
@@ -256,7 +241,7 @@ def _matched(records: Sequence[Record]) -> dict[int, list[Tally]]:
     for number in ladders[0]:
         if not all(number in ladder for ladder in ladders):
             continue
-        rows = [_judged(ladder[number]) for ladder in ladders]
+        rows = [judged_by_key(ladder[number]) for ladder in ladders]
         keys = [key for key in rows[0] if all(key in row for row in rows)]
         if keys:
             pairs = zip(ladders, rows, strict=True)
@@ -264,10 +249,6 @@ def _matched(records: Sequence[Record]) -> dict[int, list[Tally]]:
                 tally_of(ladder[number], [row[key] for key in keys]) for ladder, row in pairs
             ]
     return found
-
-
-def _judged(level: Record) -> Mapping[str, Record]:
-    return {str(p["key"]): p for p in level.get("problems", []) if int(p.get("tries") or 0) > 0}
 
 
 def _most(arms: Arms) -> int:

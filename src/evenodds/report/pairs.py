@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from evenodds.evaluation import Record, finite, levels_of
+from evenodds.evaluation import Record, finite, judged_by_key, levels_of
 from evenodds.report.series import is_number
 from evenodds.statistics import Estimate, clustered_rate, paired_difference
 
@@ -40,17 +40,16 @@ def pairs_of(base: Record, final: Record) -> list[Pair]:
     before, after = levels_of(base), levels_of(final)
     found: list[Pair] = []
     for level in before:
-        later = {str(row["key"]): row for row in _problems(after.get(level, {}))}
-        rows = [row for row in _problems(before[level]) if str(row["key"]) in later]
-        found += [Pair(level, row, later[str(row["key"])]) for row in rows]
+        first, later = _problems(before[level]), _problems(after.get(level, {}))
+        found += [Pair(level, row, later[key]) for key, row in first.items() if key in later]
     return found
 
 
-def _problems(level: Record) -> list[Record]:
+def _problems(level: Record) -> dict[str, Record]:
     """The judged problems of a level, each with the number of answers that were drawn."""
-    rows: Sequence[Record] = level.get("problems", [])
     drawn = level.get("samples")
-    return [{"samples": drawn or row["tries"], **row} for row in rows if row.get("tries")]
+    rows = judged_by_key(level).items()
+    return {key: {"samples": drawn or row["tries"], **row} for key, row in rows}
 
 
 def change_of(
