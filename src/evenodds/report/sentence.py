@@ -112,7 +112,8 @@ def _hacked(found: Evidence, right: Change) -> str:
     elif found.paid_steps is not None and found.paid_steps.paid:
         reasons.append(_paid_in_training(found.paid_steps))
     if found.audit is not None and (found.audit.has_refused_more or not reasons):
-        reasons.append(_refused(found.audit))
+        parted = not found.audit.has_refused_more and not reasons
+        reasons.append(_parted(found.audit) if parted else _refused(found.audit))
     said = f"do not believe the reward: {' and '.join(reasons)}; by the verifier the share of "
     said += f"right answers to {_problems(right)} {_went(right)}"
     if found.audit is None:
@@ -146,6 +147,16 @@ def _refused(audit: Audit) -> str:
     return (
         f"the audit refuses {after} of the answers that the verifier pays, against {before} for "
         f"the base ({inner(audit.rise)})"
+    )
+
+
+def _parted(audit: Audit) -> str:
+    """Where it is not the share of refused payments that rose, but how often the two differ."""
+    differ, refused = audit.disagreement, percent(audit.refused_after.mean)
+    return (
+        f"verifier and audit differ on {percent(differ.after.mean)} of the answers, against "
+        f"{percent(differ.before.mean)} for the base ({inner(differ.gain)}), and the audit refuses "
+        f"{refused} of what is paid"
     )
 
 
