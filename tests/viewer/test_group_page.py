@@ -129,9 +129,9 @@ def test_why_a_group_taught_or_not() -> None:
     assert taught(make_group([unjudged])) == "It taught nothing: no answer could be judged."
 
 
-def test_audit_differs_only_over_right_and_not_right() -> None:
+def test_audit_differs_where_both_judged_and_only_one_says_right() -> None:
     answer = make_answer(0, 3, stop=Stop.BUDGET)
-    for status, differs in ((Status.NO_ANSWER, False), (Status.RIGHT, True), (Status.ERROR, True)):
+    for status, differs in ((Status.NO_ANSWER, False), (Status.RIGHT, True), (Status.ERROR, False)):
         audited = replace(answer, audit=Verdict(0.0, status, note="why"))
         view = group_view(make_group([audited]), None, None, "first")
         audit = view.answers[0].audit

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenodds.alarms.case import Case
+from evenodds.alarms.history import UNJUDGED
 from evenodds.statistics import informative_group_probability
 
 
@@ -67,8 +68,7 @@ def verifier_errors(case: Case) -> Finding | None:
     share = case.now("unjudged")
     if share < 0.1:
         return None
-    kinds = {name: case.now(f"status/{name}") for name in ("error", "timeout", "gold_unreadable")}
-    most = max(kinds, key=lambda name: kinds[name])
+    most = max(UNJUDGED, key=case.now).removeprefix("status/")
     words = f"{share:.0%} of the last answers could not be judged, most of them: {most}"
     remedy = "Read the notes in rollouts/, raise judge.seconds, or mend the verifier"
     return Finding("verifier errors", words, remedy, min(1.0, 0.3 + share))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evenodds.domain import NOT_JUDGED, Status
 from evenodds.statistics import informative_group_probability
 
 Row = Mapping[str, Any]
@@ -100,7 +101,7 @@ def answers(rows: Sequence[Numbers]) -> float:
 LEVEL, RATE = "level/", "/solve_rate"
 LARGEST = 1e100  # beyond it squares overflow; infinities and NaN are not within it either
 LEFT_OUT = (LEVEL, "posterior/", "time/")
-UNJUDGED = ("status/error", "status/timeout", "status/gold_unreadable")
+UNJUDGED = tuple(f"status/{status}" for status in Status if status in NOT_JUDGED)
 
 
 def digest(row: Row, facts: Facts) -> Numbers:

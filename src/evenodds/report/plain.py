@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
+from evenodds.domain import NOT_JUDGED
 from evenodds.report.comparison import Comparison, Row
 from evenodds.report.series import is_number
 from evenodds.report.story import by_level, headline
@@ -17,7 +18,7 @@ from evenodds.report.text import duration, one_line, safe, short, shortened
 MOST_OFTEN = 2.0  # seconds between two lines, at least
 STEPS, SECONDS = 10, 20.0  # a line is due after so many steps, or so long
 LINES_PER_SAMPLE = 5
-UNJUDGED = ("timeout", "error", "gold_unreadable")
+UNJUDGED = tuple(sorted(NOT_JUDGED, reverse=True))
 TABLE_HEAD = ("held-out", "sampled", "points gained [95 %]", "greedy", "verdict")
 
 

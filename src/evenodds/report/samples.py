@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evenodds.report.series import spread
-from evenodds.report.text import safe
+from evenodds.report.text import level_name, mark_of, safe, tail
 
 COLUMNS = (
     *("step", "problem_key", "level", "group", "prompt", "completion", "reward"),
@@ -85,21 +85,14 @@ def _sample(rows: Sequence[Mapping[str, Any]], levels: Sequence[str]) -> SampleG
     prompt = safe(str(first.get("prompt", "")))
     return SampleGroup(
         step=int(first.get("step") or 0),
-        level=safe(levels[level]) if 0 <= level < len(levels) else f"level {level}",
-        prompt=prompt_tail(prompt),
-        whole_prompt=prompt if prompt_tail(prompt) != prompt else None,
+        level=safe(level_name(levels, level)),
+        prompt=tail(prompt, PROMPT_TAIL),
+        whole_prompt=prompt if len(prompt) > PROMPT_TAIL else None,
         gold=safe(str(first.get("gold", ""))),
         right=sum(row.get("status") == "right" for row in rows),
         size=len(rows),
         answers=tuple(answer_of(row) for row in _mixed(rows)),
     )
-
-
-def prompt_tail(prompt: str) -> str:
-    """The end of a prompt, where the question stands; worked examples come before it."""
-    if len(prompt) <= PROMPT_TAIL:
-        return prompt
-    return "…" + prompt[-PROMPT_TAIL:]
 
 
 def _mixed(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -114,13 +107,12 @@ def _mixed(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 def answer_of(row: Mapping[str, Any]) -> Answer:
     """An answer as a row of a rollout file has it, safe to show and shortened."""
     status = str(row.get("status", ""))
-    unjudged = status in {"gold_unreadable", "timeout", "error"}
     text = safe(str(row.get("completion", "")))
     left_out = len(text) - MOST_TEXT
     return Answer(
         text=text if left_out <= 0 else f"{text[:MOST_TEXT]}… ({left_out} characters left out)",
         status=safe(status.replace("_", " ")),
-        mark="right" if status == "right" else "unjudged" if unjudged else "wrong",
+        mark=mark_of(status),
         reward=_signed(row.get("reward"), ""),
         advantage=_signed(row.get("advantage"), "+"),
         extracted=safe(_extracted(row.get("extracted"), status)),

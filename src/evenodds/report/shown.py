@@ -12,8 +12,8 @@ from typing import Any
 
 from evenodds.report.pairs import Pair
 from evenodds.report.record import RunRecord
-from evenodds.report.samples import Answer, answer_of, prompt_tail
-from evenodds.report.text import safe, shortened
+from evenodds.report.samples import PROMPT_TAIL, Answer, answer_of
+from evenodds.report.text import level_name, mark_of, safe, shortened, tail
 
 Row = Mapping[str, Any]
 COLUMNS = (
@@ -85,8 +85,8 @@ def _one(
     row = next(iter((*first, *second)), None)
     lost = bool(pair.before["right"])
     return Turned(
-        name=prompt_tail(safe(str(row["prompt"]))) if row else safe(key),
-        level=_level(run, pair.level),
+        name=tail(safe(str(row["prompt"])), PROMPT_TAIL) if row else safe(key),
+        level=safe(level_name(run.levels, pair.level)),
         gold=safe(str(row.get("gold") or "")) if row else "",
         before=_first(first, right=lost),
         after=_first(second, right=not lost),
@@ -96,11 +96,6 @@ def _one(
 
 def _count(problem: Row) -> str:
     return f"{int(problem['right'])} of {int(problem['tries'])}"
-
-
-def _level(run: RunRecord, level: int) -> str:
-    labels = run.levels
-    return safe(labels[level]) if 0 <= level < len(labels) else f"level {level}"
 
 
 def _first(rows: Iterable[Row], right: bool) -> Answer | None:
@@ -152,13 +147,12 @@ def _spread(rows: Sequence[Row], most: int) -> list[Row]:
 
 
 def _differing(rows: Iterable[Row]) -> list[Row]:
-    unjudged = {None, "timeout", "error", "gold_unreadable"}
+    """As `judge.audit.disagrees` has it: both could judge, and only one says right."""
+    both = [row for row in rows if row.get("status") and row.get("audit_status")]
     return [
         row
-        for row in rows
-        if row.get("status") not in unjudged
-        and row.get("audit_status") not in unjudged
-        and (row["status"] == "right") != (row["audit_status"] == "right")
+        for row in both
+        if {mark_of(row["status"]), mark_of(row["audit_status"])} == {"right", "wrong"}
     ]
 
 
@@ -167,7 +161,7 @@ def _disputed(row: Row, where: str) -> Disputed:
     said = str(row.get("audit_status") or "").replace("_", " ")
     return Disputed(
         where=where or f"step {row.get('step')}",
-        prompt=prompt_tail(safe(str(row.get("prompt") or row.get("problem_key") or ""))),
+        prompt=tail(safe(str(row.get("prompt") or row.get("problem_key") or "")), PROMPT_TAIL),
         gold=safe(str(row.get("gold") or "")),
         answer=answer_of(row),
         audit=safe(shortened(f"{said}; {note}" if note else said, 300)),

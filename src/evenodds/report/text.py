@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from evenodds.domain import NOT_JUDGED, Status
+
 KEPT = frozenset("\n\t\u200c\u200d")  # the two joiners are letters' business, not the display's
 HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 BARS = "▁▂▃▄▅▆▇█"
@@ -55,6 +57,27 @@ def short(value: float) -> str:
     return f"{value:.3g}" if size >= 1e-4 else f"{value:.1e}"
 
 
+SIGNS = {"right": "✓", "wrong": "✗", "unjudged": "?"}
+"""What `mark_of` says, for who sees no colours."""
+
+
+def mark_of(status: str) -> str:
+    """`right`, `wrong` or `unjudged`: what a verdict's status comes to."""
+    if status in NOT_JUDGED:
+        return "unjudged"
+    return "right" if status == Status.RIGHT else "wrong"
+
+
+def level_name(levels: Sequence[str], number: int) -> str:
+    """The label of a level, not made safe yet; `level 3` where it has none."""
+    return levels[number] if 0 <= number < len(levels) else f"level {number}"
+
+
+def tail(text: str, most: int) -> str:
+    """The end of a prompt, where the question stands; worked examples come before it."""
+    return text if len(text) <= most else "…" + text[-most:]
+
+
 def counted(count: Any, name: str) -> str:
     """`1 thread`, `1,200 threads`; anything but a whole number as it is."""
     shown = f"{count:,}" if isinstance(count, int) else str(count)
@@ -90,9 +113,10 @@ def sparkline(
     means = [sum(known[start:end]) / (end - start) for start, end in pairwise(edges)]
     floor = min(means) if low is None else low
     span = (max(means) if high is None else high) - floor
+    return "".join(bar((mean - floor) / span if span > 0 else 0.5) for mean in means)
+
+
+def bar(share: float) -> str:
+    """A bar as high as a share in [0, 1]; others are cut."""
     top = len(BARS) - 1
-    return "".join(BARS[_bar((mean - floor) / span if span > 0 else 0.5, top)] for mean in means)
-
-
-def _bar(share: float, top: int) -> int:
-    return min(top, max(0, round(share * top)))
+    return BARS[min(top, max(0, round(share * top)))]

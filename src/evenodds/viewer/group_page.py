@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from evenodds.errors import EvenoddsError, RunError, UsageError
 from evenodds.places import BUNDLED
 from evenodds.records.values import RecordedGroup, read_groups
-from evenodds.report.text import one_line
+from evenodds.report.text import level_name, one_line
 from evenodds.viewer.choice import OWN, Choice, choice_of
 from evenodds.viewer.data import Source
 from evenodds.viewer.filters import filters_of
@@ -71,8 +71,6 @@ def _values(
     nearby = neighbours(place.source, filters, spot)
     if not place.live:
         nearby = beside(written(place, listing(place.source, filters)), spot)
-    levels = place.source.record().levels
-    known = 0 <= view.level < len(levels)
     return {
         "group": view,
         "table": view.table,
@@ -82,7 +80,7 @@ def _values(
         "recipes": [*dict.fromkeys([OWN, choice.recipe])] if gradient.is_coming else _recipes(),
         "gradient": gradient,
         "nearby": nearby,
-        "level": levels[view.level] if known else f"level {view.level}",
+        "level": level_name(place.source.record().levels, view.level),
         "difficulty": _difficulty(place.source, view.step),
         "links": Links(place, view, choice, query),
         "list_query": filters.query(),

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from evenodds.report.text import one_line, short
+from evenodds.report.text import level_name, one_line, short
 from evenodds.viewer.filters import Filters
 from evenodds.viewer.listing import Listing, tails
 from evenodds.viewer.pages import Place
@@ -52,7 +52,7 @@ def group_rows(
             GroupRow(
                 *spot,
                 href=place.to(f"group/{spot[0]}/{spot[1]}", filters.pairs()),
-                level=one_line(levels[level], 40) if 0 <= level < len(levels) else str(level),
+                level=one_line(level_name(levels, level), 40),
                 problem=prompts.get(spot) or one_line(str(entry["key"]), 160),
                 kind=kind,
                 outcome=NAMES[kind],

@@ -6,9 +6,10 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from evenodds.domain import NOT_JUDGED, Status, Verdict, differ
+from evenodds.domain import Verdict, differ
+from evenodds.judge.audit import disagrees
 from evenodds.records.values import Answer, RecordedGroup
-from evenodds.report.text import counted, listed, safe
+from evenodds.report.text import SIGNS, counted, listed, mark_of, safe, tail
 from evenodds.viewer.gradient import Push, Pushes
 from evenodds.viewer.marks import Marked, Table, marked, table_of
 from evenodds.viewer.pieces import Vocabulary, numbered
@@ -16,13 +17,12 @@ from evenodds.viewer.scales import Legend, number
 from evenodds.viewer.tokens import Coloured, coloured
 
 PROMPT_TAIL = 600  # characters of a prompt that stand on the page before it is opened
-SIGNS = {"right": "✓", "wrong": "✗", "unjudged": "?"}
 STOPS = {"end_token": "end token", "stop_string": "stop string", "budget": "cut by the budget"}
 
 
 @dataclass(frozen=True)
 class AuditView:
-    """What the second verifier says. differs: it would not pay as the first one does."""
+    """What the second verifier says. differs: both could judge, and only one calls it right."""
 
     status: str
     score: str
@@ -100,7 +100,7 @@ def group_view(
         step=group.step,
         number=group.number,
         key=safe(group.problem.key),
-        prompt=prompt if len(prompt) <= PROMPT_TAIL else "…" + prompt[-PROMPT_TAIL:],
+        prompt=tail(prompt, PROMPT_TAIL),
         whole_prompt=prompt if len(prompt) > PROMPT_TAIL else None,
         gold=safe(group.problem.answer),
         level=group.problem.level,
@@ -180,16 +180,10 @@ def _table(answer: Answer, vocabulary: Vocabulary | None, colours: Coloured, pla
     return table_of(_texts(answer, vocabulary), colours.numbers[place])
 
 
-def mark_of(status: Status) -> str:
-    if status in NOT_JUDGED:
-        return "unjudged"
-    return "right" if status is Status.RIGHT else "wrong"
-
-
 def _audit(audit: Verdict | None, verdict: Verdict) -> AuditView | None:
     if audit is None:
         return None
-    differs = mark_of(audit.status) != mark_of(verdict.status)
+    differs = disagrees(verdict, audit)
     status = audit.status.replace("_", " ")
     return AuditView(status, number(audit.score), safe(audit.note), differs)
 

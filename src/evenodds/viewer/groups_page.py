@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from evenodds.report.text import level_name
 from evenodds.viewer.filters import SORTS, Filters, chosen, counted_at_all, filters_of
 from evenodds.viewer.group_rows import NAMES, group_rows
 from evenodds.viewer.listing import Listing, listing
@@ -88,4 +89,4 @@ def _levels(place: Place, groups: Groups) -> list[tuple[int, str]]:
     """Levels that were drawn, with their labels."""
     labels = place.source.record().levels
     drawn = [int(level) for level in np.unique(groups["level"]) if level >= 0]
-    return [(n, labels[n] if n < len(labels) else f"level {n}") for n in drawn]
+    return [(n, level_name(labels, n)) for n in drawn]

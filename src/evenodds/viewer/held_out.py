@@ -11,7 +11,7 @@ from typing import Any
 from evenodds.errors import RunError
 from evenodds.records.reader import told
 from evenodds.report.pictures import Picture, level_pictures, tries_pictures
-from evenodds.report.text import one_line, safe
+from evenodds.report.text import mark_of, one_line, safe
 from evenodds.viewer.compared import Learned
 from evenodds.viewer.filters import whole
 from evenodds.viewer.overview import marked
@@ -35,7 +35,6 @@ COLUMNS = (
     *("of", "kind"),
 )
 MOST_TEXT = 6000  # characters of an answer
-NOT_JUDGED = frozenset({"gold_unreadable", "timeout", "error"})
 
 
 @dataclass(frozen=True)
@@ -204,12 +203,11 @@ def _rows_of(path: Path | None, level: int | None, key: str) -> list[dict[str, A
 
 def _answer(row: Mapping[str, Any]) -> AnswerRow:
     status, extracted = str(row.get("status") or ""), row.get("extracted")
-    mark = "right" if status == "right" else "unjudged" if status in NOT_JUDGED else "wrong"
     return AnswerRow(
         is_greedy=row.get("kind") == "greedy",
         text=safe(str(row.get("completion") or ""))[:MOST_TEXT],
         status=one_line(status.replace("_", " "), 40),
-        mark=mark,
+        mark=mark_of(status),
         extracted="" if extracted is None else one_line(str(extracted), 300),
         note=one_line(str(row.get("note") or ""), 300),
     )

@@ -22,7 +22,7 @@ from evenodds.report.svg import (
     picture,
 )
 from evenodds.report.svg import text as words
-from evenodds.report.text import shortened
+from evenodds.report.text import level_name, shortened
 
 COLUMNS = 60  # at most so many cells beside each other
 ROW = 16.0  # height of a level
@@ -51,7 +51,7 @@ def levels_of(run: RunRecord) -> list[Level]:
     found = [
         Level(
             level,
-            label := run.levels[level] if level < len(run.levels) else f"level {level}",
+            label := level_name(run.levels, level),
             tuple(part[level][0] if level in part else None for part in bins),
             sum(part[level][1] for part in bins if level in part),
             _believed(run.metrics, label),

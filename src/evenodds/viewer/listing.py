@@ -9,7 +9,7 @@ import numpy as np
 
 from evenodds.errors import RunError
 from evenodds.records.reader import read_table
-from evenodds.report.text import one_line
+from evenodds.report.text import one_line, tail
 from evenodds.viewer.data import Source
 from evenodds.viewer.filters import Filters, Places, chosen
 from evenodds.viewer.search import SLICE
@@ -118,5 +118,4 @@ def tails(source: Source, spots: Sequence[Spot]) -> dict[Spot, str]:
 
 
 def tail_of(prompt: str) -> str:
-    cut = prompt.strip()[-TAIL:]
-    return ("…" if len(cut) < len(prompt.strip()) else "") + one_line(cut)
+    return one_line(tail(prompt.strip(), TAIL))

@@ -13,7 +13,7 @@ from evenodds.alarms.flat import diagnose
 from evenodds.report.comparison import Comparison
 from evenodds.report.record import RunRecord
 from evenodds.report.series import of_metric
-from evenodds.report.text import BARS, one_line, short, shortened, sparkline
+from evenodds.report.text import SIGNS, bar, mark_of, one_line, short, shortened, sparkline
 from evenodds.viewer.compared import Learned, learned
 from evenodds.viewer.data import Source
 from evenodds.viewer.facts_pages import last_lines
@@ -98,15 +98,10 @@ def _ladder(run: RunRecord, width: int) -> Iterator[str]:
     yield from _heading("the ladder: height is the share that was right; right, what is believed")
     for level in levels:
         label = shortened(one_line(level.label), NAME)
-        cells = "".join(_bar(rate) for rate in level.cells)[: width - NAME - 8]
+        cells = "".join(" " if rate is None else bar(rate) for rate in level.cells)
+        cells = cells[: width - NAME - 8]
         believed = "" if level.believed is None else percent(level.believed)
         yield f"{label:<{NAME}} {cells}  {believed}".rstrip()
-
-
-def _bar(rate: float | None) -> str:
-    if rate is None:
-        return " "
-    return BARS[min(len(BARS) - 1, max(0, round(rate * (len(BARS) - 1))))]
 
 
 def _alarms(rows: Sequence[AlarmRow], width: int) -> Iterator[str]:
@@ -199,8 +194,8 @@ def group_lines(rows: Sequence[Mapping[str, Any]], width: int = WIDTH) -> Iterat
 
 def _verdict(place: int, row: Mapping[str, Any]) -> str:
     status = str(row.get("status") or "")
-    mark = "✓" if status == "right" else "✗"
-    parts = [f"{mark} answer {row.get('answer', place)}", status.replace("_", " ")]
+    sign = SIGNS[mark_of(status)]
+    parts = [f"{sign} answer {row.get('answer', place)}", status.replace("_", " ")]
     parts += [f"{name} {_number(row.get(name))}" for name in ("reward", "advantage")]
     parts += [f"read as {row['extracted']}"] if row.get("extracted") is not None else []
     parts += [str(row["note"])] if row.get("note") else []
