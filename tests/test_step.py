@@ -108,12 +108,10 @@ def test_a_step_depends_on_seed_and_step_alone() -> None:
 
 
 def test_the_learners_logprobs_find_their_rollouts() -> None:
-    def script(prompt, rng):
-        return sometimes_right(prompt, rng) if len(prompt) % 2 else "0"
-
-    state, tools, config, _ = make(script, groups=8)
+    state, tools, config, _ = make(rarely_mixed, groups=8)
     _, report = train_step(state, tools, config)
     found = by_place(report, report.update and report.update.logprobs)
+    assert 0 < len(found) < sum(len(g.rollouts) for g in report.groups)
     assert len(found) == sum(len(g.rollouts) for g in report.groups if g.is_informative)
     for (group, answer), values in found.items():
         assert report.groups[group].is_informative
