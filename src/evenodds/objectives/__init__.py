@@ -5,7 +5,7 @@ from evenodds.objectives.coefficient import EntropyBonus
 from evenodds.objectives.objective import Objective, Scored
 from evenodds.objectives.ratio import Tokens
 from evenodds.objectives.recipes import RECIPES
-from evenodds.objectives.shaping import shaped
+from evenodds.objectives.shaping import shaped, unshaped
 
 __all__ = [
     "RECIPES",
@@ -15,4 +15,5 @@ __all__ = [
     "Tokens",
     "make_objective",
     "shaped",
+    "unshaped",
 ]

@@ -66,6 +66,18 @@ def _penalised(verdict: Verdict, penalties: Mapping[str, float]) -> Verdict:
     return replace(verdict, score=score, parts={**parts, **penalties})
 
 
+def unshaped(verdict: Verdict, objective: Objective) -> Verdict:
+    """A verdict of `shaped` as the verifier gave it: without the objective's penalties."""
+    coefficients = {"overlong": objective.overlong, "kl": objective.kl_reward}
+    paid = {n: value for n, value in verdict.parts.items() if coefficients.get(n)}
+    if not paid:
+        return verdict
+    parts = {name: value for name, value in verdict.parts.items() if name not in paid}
+    # a score that had no parts was kept as it was; others come back but for rounding
+    score = parts["score"] if set(parts) == {"score"} else verdict.score - sum(paid.values())
+    return replace(verdict, score=score, parts=parts)
+
+
 def shaped(group: Group, objective: Objective) -> Group:
     """The group with the objective's penalties in its rewards and their parts.
 

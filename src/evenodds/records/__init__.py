@@ -7,6 +7,7 @@ from evenodds.records.columns import ARRAYS, COLUMNS
 from evenodds.records.groups import Line, group_line, read_group_lines, rebuilt, rebuilt_line
 from evenodds.records.reader import StepTable, read_rows, read_table, rollout_files
 from evenodds.records.table import as_parquet, rollout_table
+from evenodds.records.tokens import tokens_of
 from evenodds.records.values import Answer, RecordedGroup, read_groups
 
 __all__ = [
@@ -27,4 +28,5 @@ __all__ = [
     "rebuilt_line",
     "rollout_files",
     "rollout_table",
+    "tokens_of",
 ]

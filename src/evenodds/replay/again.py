@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from evenodds.tasks import Task
 
 Progress = Callable[[int, int], None]
-PENALTIES = ("overlong", "kl")  # parts of a reward that the verifier did not pay
 EXACT = 1e-9  # of a score, from which a penalty was taken off and put back
 
 
@@ -181,6 +180,8 @@ def _judged(
     ground: Ground, problem: Problem, group: RecordedGroup, now: Sequence[Rollout], at: int
 ) -> Judgement:
     """The verifier's verdict on the recorded answer, with a trace, beside the recorded one."""
+    from evenodds.objectives import unshaped
+
     tail = ground.engine.policy.codec.tail(problem.prompt)
     rollouts = [replace(answer.rollout, prompt_tail=tail) for answer in group.answers]
     same = [
@@ -197,17 +198,8 @@ def _judged(
         at,
         config.judge.seconds,
     )
-    recorded = unpaid(group.answers[at].verdict)
+    recorded = unshaped(group.answers[at].verdict, ground.objective)
     return Judgement(recorded, found, _same(recorded, found.verdict), config.run.random_reward)
-
-
-def unpaid(verdict: Verdict) -> Verdict:
-    """The verdict without the objective's penalties in its reward."""
-    parts = {name: value for name, value in verdict.parts.items() if name not in PENALTIES}
-    taken = [value for name, value in verdict.parts.items() if name in PENALTIES]
-    if not taken:
-        return verdict
-    return replace(verdict, score=verdict.score - sum(taken), parts=parts)
 
 
 def _same(recorded: Verdict, now: Verdict) -> bool:

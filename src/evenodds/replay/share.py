@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from evenodds.records import Answer, RecordedGroup
+from evenodds.records import Answer, RecordedGroup, tokens_of
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from evenodds.batch import Answer as Collated
-    from evenodds.objectives import Objective, Tokens
+    from evenodds.objectives import Objective
 
 Floats = NDArray[np.float64]
 
@@ -92,7 +92,7 @@ def step_loss(groups: Sequence[RecordedGroup], objective: Objective, passes: int
         return StepLoss({}, extent.rollouts, extent.tokens, without)
     if without:
         objective = replace(objective, entropy=0.0)
-    parts = _parts(rows, objective, extent) if rows else {}
+    parts = _parts(rows, objective, extent, passes) if rows else {}
     return StepLoss(parts, extent.rollouts, extent.tokens, without)
 
 
@@ -111,11 +111,12 @@ def _stood(answer: Answer, passes: int) -> NDArray[np.float32] | None:
 
 
 def _parts(
-    rows: Sequence[tuple[Collated, Answer]], objective: Objective, extent: Any
+    rows: Sequence[tuple[Collated, Answer]], objective: Objective, extent: Any, passes: int
 ) -> dict[int, Part]:
     import torch
 
-    tokens = _tokens(rows)
+    now = [cast("NDArray[np.float32]", _stood(answer, passes)) for _, answer in rows]
+    tokens = tokens_of(rows, now, [answer.learned for _, answer in rows])
     log_ratio = objective.log_ratio(tokens)
     values = objective.value(log_ratio, tokens)
     weights = objective.reduce(tokens, extent)
@@ -132,32 +133,6 @@ def _parts(
         collated.index: Part(collated.advantage, *arrays[:3], clipped=int(arrays[3].sum()))
         for (collated, _), arrays in zip(rows, zip(*columns, strict=True), strict=True)
     }
-
-
-def _tokens(rows: Sequence[tuple[Collated, Answer]]) -> Tokens:
-    """The tokens of all answers in the loss, in float64."""
-    import torch
-
-    from evenodds.objectives import Tokens
-
-    def joined(values: Sequence[Any]) -> Any:
-        known = [value for value in values if value is not None]
-        whole = len(known) == len(values)
-        return torch.from_numpy(np.concatenate(known).astype(np.float64)) if whole else None
-
-    lengths = np.array([collated.ids.size for collated, _ in rows])
-    return Tokens(
-        logprobs=joined(
-            [a.learned if a.last is None else a.last for _, a in rows]
-        ).requires_grad_(),
-        old_logprobs=joined([collated.old_logprobs for collated, _ in rows]),
-        advantages=joined([np.full(c.ids.size, c.advantage, np.float32) for c, _ in rows]),
-        rollout=torch.from_numpy(np.repeat(np.arange(len(rows)), lengths)),
-        lengths=torch.from_numpy(lengths),
-        first_logprobs=joined([answer.learned for _, answer in rows]),
-        reference_logprobs=joined([collated.reference_logprobs for collated, _ in rows]),
-        entropy=joined([answer.entropy for _, answer in rows]),
-    )
 
 
 def share_of(

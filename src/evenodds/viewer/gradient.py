@@ -7,27 +7,28 @@ when this is first asked.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenodds.domain import Extent, Group, Verdict
+from evenodds.domain import Extent, Group
 from evenodds.errors import UsageError
-from evenodds.records.values import Answer, RecordedGroup
+from evenodds.records import Answer, RecordedGroup, tokens_of
 
 if TYPE_CHECKING:
     from evenodds.batch import Answer as Collated
     from evenodds.batch import Batch
-    from evenodds.objectives import Objective, Tokens
+    from evenodds.objectives import Objective
 
 Floats = NDArray[np.float64]
 Pass = Literal["first", "last"]
 Place = tuple[int, int]
 """A group of the step and an answer of it, both counted from 0."""
 
+FIRST: Pass = "first"
 MOVING = ("entropy_target", "entropy_step")  # settings of what moves the objective between steps
 
 
@@ -110,7 +111,7 @@ def pushes(
     from evenodds.objectives.describe import axes_of
 
     usable, without = _measurable(groups, objective)
-    plain = [_unshaped(group.group, own) for group in groups]
+    plain = [_as_judged(group.group, own) for group in groups]
     batch = collate([shaped(group, usable) for group in plain], usable)
     places = [(g.number, a) for g in groups for a in range(len(g.answers))]
     answers = [answer for group in groups for answer in group.answers]
@@ -139,21 +140,13 @@ def _measurable(groups: Sequence[RecordedGroup], objective: Objective) -> tuple[
     return objective, " and ".join(missing)
 
 
-def _unshaped(group: Group, own: Objective | None) -> Group:
+def _as_judged(group: Group, own: Objective | None) -> Group:
     """The group with the rewards of its verifier alone."""
-    paid = {"overlong": own.overlong, "kl": own.kl_reward} if own is not None else {}
-    names = {name for name, coefficient in paid.items() if coefficient}
-    if not names:
+    from evenodds.objectives import unshaped
+
+    if own is None:
         return group
-    return replace(group, verdicts=[_unpaid(verdict, names) for verdict in group.verdicts])
-
-
-def _unpaid(verdict: Verdict, penalties: Set[str]) -> Verdict:
-    taken = [value for name, value in verdict.parts.items() if name in penalties]
-    parts = {name: value for name, value in verdict.parts.items() if name not in penalties}
-    alone = parts.get("score") if set(parts) == {"score"} else None
-    score = verdict.score - sum(taken) if alone is None else alone
-    return replace(verdict, score=score, parts=parts)
+    return replace(group, verdicts=[unshaped(verdict, own) for verdict in group.verdicts])
 
 
 def _differentiated(
@@ -163,7 +156,8 @@ def _differentiated(
 
     if not rows:
         return []
-    tokens = _tokens(rows, turn)
+    now, first = ([stood(answer, name) for _, answer in rows] for name in (turn, FIRST))
+    tokens = tokens_of(rows, now, first)
     with torch.enable_grad():
         scored = objective.score(tokens, batch.extent)
         (slope,) = torch.autograd.grad(scored.loss, tokens.logprobs)
@@ -175,28 +169,6 @@ def _differentiated(
         Push(collated.advantage, *arrays)
         for (collated, _), arrays in zip(rows, zip(*split, strict=True), strict=True)
     ]
-
-
-def _tokens(rows: Sequence[tuple[Collated, Answer]], turn: Pass) -> Tokens:
-    """The tokens of the answers in the loss, in float64, where the policy stood in that pass."""
-    import torch
-
-    from evenodds.objectives import Tokens
-
-    def tensor(values: Sequence[Any]) -> Any:
-        return torch.from_numpy(np.concatenate(values).astype(np.float64))
-
-    lengths = np.array([collated.ids.size for collated, _ in rows])
-    references = [collated.reference_logprobs for collated, _ in rows]
-    return Tokens(
-        logprobs=tensor([stood(answer, turn) for _, answer in rows]).requires_grad_(),
-        old_logprobs=tensor([collated.old_logprobs for collated, _ in rows]),
-        advantages=tensor([np.full(c.ids.size, c.advantage) for c, _ in rows]),
-        rollout=torch.from_numpy(np.repeat(np.arange(len(rows)), lengths)),
-        lengths=torch.from_numpy(lengths),
-        first_logprobs=tensor([stood(answer, "first") for _, answer in rows]),
-        reference_logprobs=None if any(r is None for r in references) else tensor(references),
-    )
 
 
 def stood(answer: Answer, turn: Pass) -> NDArray[np.float32]:
