@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,12 +21,17 @@ from evenodds.sampling import Sampler
 
 @dataclass(frozen=True)
 class Tools:
-    """The effects of a step. reference: asked only by objectives that want a KL."""
+    """The effects of a step. reference: asked only by objectives that want a KL.
+
+    examine: gets all judged answers before anything is learned from them, so that what it raises,
+    as for a signal, leaves a step that has changed nothing.
+    """
 
     sampler: Sampler
     judge: Judge
     learner: Learner
     reference: Reference | None = None
+    examine: Callable[[Sequence[Group]], None] | None = None
 
 
 @dataclass(frozen=True)
@@ -106,6 +111,8 @@ def train_step(state: State, tools: Tools, config: StepConfig) -> tuple[State, S
     objective = state.bonus.applied(config.objective) if state.bonus else config.objective
     require_reference(objective, tools)
     groups, sizes = answered(state, tools, config)
+    if tools.examine is not None:
+        tools.examine(groups)
     state = state.observed(groups)
     if tools.reference is not None and objective.needs_reference:
         groups = tools.reference.annotate(groups)

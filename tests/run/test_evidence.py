@@ -12,6 +12,8 @@ from pyarrow import parquet
 
 from evenodds.errors import NotFinite, RunError, UsageError
 from evenodds.learner import TorchLearner
+from evenodds.run import audit
+from evenodds.run.stopping import Interrupted
 from tests.run import small_runs
 from tests.run.small_runs import Quiet, assert_equal_runs, lines
 
@@ -33,6 +35,18 @@ WAY = {"evaluation__every": 2, "evaluation__every_problems": 1}
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     return run(tmp_path_factory.mktemp("way"), **WAY).folder
+
+
+class Told(Quiet):
+    """A view that remembers what it was told of, in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.phases: list[str] = []
+
+    def phase(self, name, done, total) -> None:
+        if name not in self.phases:
+            self.phases.append(name)
 
 
 def alarms(folder: Path) -> list[dict]:
@@ -60,7 +74,7 @@ def test_they_change_nothing_of_what_is_learned(finished, tmp_path) -> None:
 def test_a_signal_in_an_evaluation_on_the_way_loses_nothing(finished, tmp_path) -> None:
     class Stopping(Quiet):
         def phase(self, name, done, total) -> None:
-            if name == "evaluating after step 2" and not self.notes:
+            if name.startswith("evaluating after step 2") and not self.notes:
                 self.notes.append("signal sent")
                 os.kill(os.getpid(), signal.SIGINT)
 
@@ -202,3 +216,53 @@ def test_what_cannot_be_used_is_said_before_anything_is_written(tmp_path, over, 
         run(tmp_path, **over)
     assert "\n" not in str(caught.value)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_signal_while_the_audit_is_asked_leaves_the_step_untaken(
+    finished, tmp_path, monkeypatch
+) -> None:
+    """After an update it would leave weights and a state that are of two steps."""
+    inner = audit.canary_metrics
+
+    def asked(canary, judge, groups, seed, step):
+        if step == 3 and not sent:
+            sent.append(step)
+            os.kill(os.getpid(), signal.SIGTERM)
+            raise Interrupted(signal.SIGTERM)  # as a judge does that waits for its workers
+        return inner(canary, judge, groups, seed, step)
+
+    sent: list[int] = []
+    monkeypatch.setattr(audit, "canary_metrics", asked)
+    stopped = run(tmp_path, run__save_every=100, **WAY)
+    assert (stopped.exit_code, stopped.steps) == (143, 2)
+    state = json.loads((stopped.folder / "checkpoints/step-000002/state.json").read_text())
+    assert (state["state"]["step"], state["learner"]["updates"]) == (2, 2)
+    assert not (stopped.folder / "rollouts" / "step-00003.parquet").exists()
+    assert_equal_runs(finished, run(tmp_path, run__save_every=100, **WAY).folder)
+
+
+GRADER = """
+def strict(problem, completion):
+    return 1.0 if str(completion).strip() == problem.answer else 0.0
+"""
+
+
+def test_a_coin_is_not_audited_but_evaluations_are(tmp_path) -> None:
+    (tmp_path / "mine.py").write_text(GRADER)
+    strict = {"audit__verifier": f"{tmp_path / 'mine.py'}:strict", "run__steps": 6}
+    coin = run(tmp_path, run__random_reward=True, **strict).folder
+    assert not any(name.startswith("audit/") for row in lines(coin) for name in row)
+    assert not any(alarm["name"] == "audit_disagreement" for alarm in alarms(coin))
+    record = json.loads((coin / "evaluation" / "final.json").read_text())
+    assert all(p["audit_tries"] is not None for lv in record["levels"] for p in lv["problems"])
+
+
+def test_it_is_told_what_is_asked_for(tmp_path) -> None:
+    (tmp_path / "canaries.jsonl").write_text('{"prompt": "12*12="}\n')
+    view = Told()
+    asked = {"evaluation__control": "addition", "evaluation__control_problems": 1}
+    canaries = {"audit__canaries": str(tmp_path / "canaries.jsonl")}
+    run(tmp_path, view, run__steps=1, evaluation__greedy=True, **asked, **canaries)
+    parts = ["sampled", "greedy", "canaries", "control task addition"]
+    titles = ["evaluating the base", "evaluating the trained policy"]
+    assert view.phases == [f"{title}, {part}" for title in titles for part in parts]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from evenodds.domain import Group, Limits, Problem, evaluation_seed
@@ -59,14 +59,17 @@ def evaluate(
     control: Control | None = None,
     control_note: str = "",
     canaries: Sequence[Problem] = (),
+    phase: Callable[[str], None] = lambda _: None,
 ) -> Evaluation:
     """Sampled, and greedy if asked, answers to the first held-out problems of every level.
 
     audit: a second judge of the same sampled answers. control: another task, measured in the same
-    way; control_note: why there is none. canaries: problems without a right answer.
+    way; control_note: why there is none. canaries: problems without a right answer. phase: told
+    what is asked for next, in a word or two.
     """
-    found = _measured(policy, sampler, judge, task, settings, audit, TASK)
+    found = _measured(policy, sampler, judge, task, settings, audit, TASK, phase)
     if canaries:
+        phase("canaries")
         answered = _canaries(canaries, sampler, judge, settings)
         found = replace(
             found, canaries=_counted(answered.groups), answers=(*found.answers, answered)
@@ -74,7 +77,14 @@ def evaluate(
     if control is None:
         return replace(found, control_note=control_note)
     beside = _measured(
-        policy, sampler, control.judge, control.task, control.settings, None, CONTROL
+        policy,
+        sampler,
+        control.judge,
+        control.task,
+        control.settings,
+        None,
+        CONTROL,
+        lambda _: phase(f"control task {control.task.name}"),
     )
     solved = any(problem.right for level in beside.levels for problem in level.problems)
     return replace(
@@ -93,8 +103,10 @@ def _measured(
     settings: EvaluationSettings,
     audit: Judge | None,
     part: int,
+    phase: Callable[[str], None],
 ) -> Evaluation:
     """One task: the record with all of its answers."""
+    phase("sampled")
     wanted = settings.levels or range(len(task.levels))
     chosen = {level: task.held_out(level)[: settings.problems] for level in wanted}
     problems = [problem for held_out in chosen.values() for problem in held_out]
@@ -103,6 +115,7 @@ def _measured(
     said = None if audit is None else audit.judge(problems, [group.rollouts for group in groups])
     answers = [Answered("task", "sampled", groups, said)]
     if settings.greedy:
+        phase("greedy")
         single = replace(limits, temperature=0.0)
         greedy = answer_all(problems, sampler, judge, 1, single, seed)
         answers.append(Answered("task", "greedy", greedy))

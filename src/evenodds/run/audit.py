@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,9 +12,10 @@ import numpy as np
 from evenodds.domain import Group, Message, Problem, Prompt
 from evenodds.errors import UsageError
 from evenodds.judge import Judge, JudgeOptions, OpenJudge, open_judge, rows_by
-from evenodds.judge.audit import is_right
+from evenodds.judge.audit import Audit, audit_metrics, is_right
 from evenodds.judge.canary import Canary, find_canary
 from evenodds.run.config import Config
+from evenodds.run.timing import Stopwatch
 from evenodds.tasks import Task, check_gold
 from evenodds.tasks.check import right_of
 from evenodds.tasks.prompting import user_message
@@ -158,3 +159,42 @@ def canary_metrics(
     fake = canary.problem(group.problem, seed, step)
     verdicts = [v for v in judge.judge([fake], [group.rollouts])[0] if v.is_judged]
     return {"canary/paid": sum(map(is_right, verdicts)) / len(verdicts)} if verdicts else {}
+
+
+@dataclass
+class Examiner:
+    """Asks the second judge, and the canaries, about the answers of a step before it is learned.
+
+    Where one of them hangs a signal may leave the step, which then has changed nothing. A coin has
+    nothing that could be audited: in the control arm neither is asked while the policy learns.
+    judge: the verifier. verdicts: of the audit on the newest step, None without one.
+    """
+
+    judge: Judge
+    audit: Judge | None
+    canary: Canary | None
+    seed: int
+    watch: Stopwatch
+    step: int = 0
+    verdicts: Audit | None = None
+    paid: Mapping[str, float] = field(default_factory=dict[str, float])
+
+    def __call__(self, groups: Sequence[Group]) -> None:
+        with self.watch.measure("audit"):
+            if self.audit is not None:
+                problems = [group.problem for group in groups]
+                self.verdicts = self.audit.judge(problems, [group.rollouts for group in groups])
+            self.paid = canary_metrics(self.canary, self.judge, groups, self.seed, self.step)
+
+    def metrics(self, groups: Sequence[Group]) -> dict[str, float]:
+        """What both say of the newest step, under the names of docs/metrics.md."""
+        found = dict(self.paid)
+        return found if self.verdicts is None else found | audit_metrics(groups, self.verdicts)
+
+
+def examiner_of(
+    config: Config, evidence: Evidence, judge: Judge, audit: Judge | None, watch: Stopwatch
+) -> Examiner:
+    """What examines the steps of a run."""
+    paid = None if config.run.random_reward else audit
+    return Examiner(judge, paid, evidence.canary, config.run.seed, watch)

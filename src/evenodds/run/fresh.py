@@ -14,13 +14,20 @@ from evenodds.run.opened import Opened
 
 
 def fresh(
-    name: str, opened: Opened, settings: EvaluationSettings, tell: Callable[[int, int], None]
+    name: str, opened: Opened, settings: EvaluationSettings, tell: Callable[[str, int, int], None]
 ) -> Evaluation:
-    """All that the configuration asks for. name: of the policy. tell: how far the sampler is."""
+    """All that the configuration asks for. name: of the policy.
+
+    tell: is called with what is asked for, and how far the sampler is.
+    """
     config, task, style = opened.config, opened.task, style_of(opened.config)
     options = judge_options(config)
     beside = readable(control_of(config, task, style), opened.policy, evaluation_budget(config))
-    opened.sampler.progress = tell
+
+    def phase(what: str) -> None:
+        title = f"evaluating {name}, {what}"
+        opened.sampler.progress = lambda done, total: tell(title, done, total)
+
     with ExitStack() as stack:
         judge = stack.enter_context(open_judge(task.verifier, options))
         evidence = evidence_of(config, task, style, judge, options)
@@ -35,4 +42,5 @@ def fresh(
             control=stack.enter_context(opened_control(config, beside, settings, options)),
             control_note=beside.note,
             canaries=evidence.prompts,
+            phase=phase,
         )

@@ -120,10 +120,7 @@ def afresh(one: Named, like: Mapping[str, Any], over: Mapping[str, Any], tell: P
     opened = open_config(config, _model(one, config))
     from evenodds.run.fresh import fresh
 
-    def told(done: int, total: int) -> None:
-        tell(f"evaluating {one.name}", done, total)
-
-    found = fresh(one.name, opened, evaluation_settings(opened.config, opened.task), told)
+    found = fresh(one.name, opened, evaluation_settings(opened.config, opened.task), tell)
     if not found.judged():
         raise UsageError(
             f"no answer of {one.name!r} could be judged. Got: {found.first_note[:200]}. "

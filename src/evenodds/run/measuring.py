@@ -11,7 +11,7 @@ from typing import Any
 from evenodds.domain import Prompt, as_text
 from evenodds.errors import RunError
 from evenodds.evaluation import Control, EvaluationSettings, evaluate
-from evenodds.judge import Judge
+from evenodds.judge import Judge, WorkerJudge
 from evenodds.records import answer_table
 from evenodds.report.terminal import View
 from evenodds.run.build import Plan, evaluation_settings, judge_options
@@ -86,7 +86,9 @@ class Measuring:
     ) -> dict[str, Any]:
         """control: a task outside of what is learned; evaluations on the way have none."""
         started = time.monotonic()
-        with self._told(title):
+        if control is not None and isinstance(control.judge, WorkerJudge):
+            control.judge.tick = self.leave
+        with self._told(title) as phase:
             found = evaluate(
                 self.policy,
                 self.sampler,
@@ -97,6 +99,7 @@ class Measuring:
                 control=control,
                 control_note=self.plan.control.note,
                 canaries=self.plan.evidence.prompts,
+                phase=phase,
             )
         if found.judged() == 0:
             raise RunError(f"no answer could be judged: {found.first_note}. Mend the verifier.")
@@ -106,15 +109,23 @@ class Measuring:
         return record
 
     @contextmanager
-    def _told(self, title: str) -> Generator[None]:
-        """Progress of what is sampled is shown under a title; a signal leaves it."""
+    def _told(self, title: str) -> Generator[Callable[[str], None]]:
+        """Progress of what is sampled is shown under a title; a signal leaves it.
+
+        Yields what is called with the kind of answers that come next, which the title then names.
+        """
+        shown = title
+
+        def begin(what: str) -> None:
+            nonlocal shown
+            shown = f"{title}, {what}"
 
         def tell(done: int, total: int) -> None:
             self.leave()
-            self.view.phase(title, done, total)
+            self.view.phase(shown, done, total)
 
         before, self.sampler.progress = self.sampler.progress, tell
         try:
-            yield
+            yield begin
         finally:
             self.sampler.progress = before

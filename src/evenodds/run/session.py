@@ -15,7 +15,6 @@ from evenodds.alarms import Alarm
 from evenodds.domain import Problem
 from evenodds.errors import EvenoddsError, NotFinite, RunError
 from evenodds.judge import Judge, WorkerJudge
-from evenodds.judge.audit import Audit, audit_metrics
 from evenodds.judge.chance import ChanceJudge
 from evenodds.learner import TorchLearner
 from evenodds.machine import peak_memory_mb, usable_cores
@@ -26,7 +25,7 @@ from evenodds.reference import TorchReference
 from evenodds.report.card import write_card
 from evenodds.report.terminal import Sample, View
 from evenodds.run import checkpoint, durable
-from evenodds.run.audit import canary_metrics
+from evenodds.run.audit import examiner_of
 from evenodds.run.background import Background, Job
 from evenodds.run.build import (
     Plan,
@@ -96,12 +95,16 @@ class Session:
             self.policy.codec.render,
         )
         self.learner = TorchLearner(self.policy, learner_options(config, self.policy, self.memory))
-        if isinstance(self.judge, WorkerJudge):  # a signal must not wait for what hangs
-            self.judge.tick = self.interrupts.leave_if_asked
+        for judge in (self.judge, self.audit):
+            if isinstance(judge, WorkerJudge):  # a signal must not wait for what hangs
+                judge.tick = self.interrupts.leave_if_asked
+        if isinstance(self.judge, WorkerJudge):
             is_free = usable_cores() > torch.get_num_threads()  # a core that no sampler uses
             self.judge.early = is_free or self.policy.device.type != "cpu"
         paying = ChanceJudge() if config.run.random_reward else self.judge
-        tools = Tools(self.sampler, paying, self.learner, self.reference())
+        evidence = self.plan.evidence
+        self.examiner = examiner_of(config, evidence, self.judge, self.audit, self.watch)
+        tools = Tools(self.sampler, paying, self.learner, self.reference(), self.examiner)
         self.tools = timed(tools, self.watch)
         self.step_config = StepConfig(
             groups=config.sampling.groups,
@@ -219,6 +222,7 @@ class Session:
     def step(self, before: State) -> State:
         """One training step with its rollouts; `finish` writes its line."""
         started = self.clock.elapsed
+        self.examiner.step = before.step + 1
         state, report = train_step(before, self.tools, self.step_config)
         self.whole = None
         self.record(before, state, report, started)
@@ -260,11 +264,11 @@ class Session:
 
     def record(self, before: State, state: State, report: StepReport, started: float) -> None:
         """Hand over the step's rollouts, and leave its line to `finish`."""
-        audit = self._audited(report)
-        groups = group_line(state.step, report, audit)
+        groups = group_line(state.step, report, self.examiner.verdicts)
         with self.watch.measure("write"):  # which waits only where the disk lags behind
-            self.background.do(self._rollouts(state.step, report, audit, groups))
-        metrics = step_metrics(before, state, report, groups) | self._checked(state, report, audit)
+            self.background.do(self._rollouts(state.step, report, groups))
+        metrics = step_metrics(before, state, report, groups)
+        metrics |= self.examiner.metrics(report.groups)
         seconds = self.clock.elapsed - started
         clock = {
             **self.watch.lap(),
@@ -276,23 +280,8 @@ class Session:
         self.pending = {**metrics, **clock}
         self.sample = sample_of(report, state.step)
 
-    def _audited(self, report: StepReport) -> Audit | None:
-        """What the second judge says of the answers of a step."""
-        if self.audit is None:
-            return None
-        with self.watch.measure("audit"):
-            problems = [group.problem for group in report.groups]
-            return self.audit.judge(problems, [group.rollouts for group in report.groups])
-
-    def _checked(self, state: State, report: StepReport, audit: Audit | None) -> dict[str, float]:
-        """What audit and canaries say of a step, as metrics."""
-        with self.watch.measure("audit"):
-            seed, canary = self.plan.config.run.seed, self.plan.evidence.canary
-            found = canary_metrics(canary, self.judge, report.groups, seed, state.step)
-        return found if audit is None else found | audit_metrics(report.groups, audit)
-
-    def _rollouts(self, step: int, report: StepReport, audit: Audit | None, groups: Line) -> Job:
-        name = payer_of(self.plan.config, self.plan.task)
+    def _rollouts(self, step: int, report: StepReport, groups: Line) -> Job:
+        name, audit = payer_of(self.plan.config, self.plan.task), self.examiner.verdicts
         prompts = [self.policy.codec.render(group.problem.prompt) for group in report.groups]
 
         def write() -> None:

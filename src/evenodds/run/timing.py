@@ -134,4 +134,5 @@ def timed(tools: Tools, watch: Stopwatch) -> Tools:
         _TimedJudge(tools.judge, watch),
         _TimedLearner(tools.learner, watch),
         tools.reference and _TimedReference(tools.reference, watch),
+        tools.examine,
     )

@@ -58,12 +58,8 @@ def _measure(name: str, over: dict[str, Any]) -> tuple[Evaluation, list[str]]:
 
     view = make_view(sys.stderr)
     settings = evaluation_settings(opened.config, opened.task)
-
-    def tell(done: int, total: int) -> None:
-        view.phase(f"evaluating {name}", done, total)
-
     try:
-        found = fresh(name, opened, settings, tell)
+        found = fresh(name, opened, settings, view.phase)
     finally:
         view.close()
     return found, head(name, opened.config, opened.task, settings)
