@@ -6,8 +6,9 @@ import json
 
 from evenodds.domain import Group, Status, Stop, Verdict
 from evenodds.objectives import RECIPES
-from evenodds.records import group_line, read_group_lines, rebuilt, rollout_table
-from evenodds.records.groups import COLUMNS, length_through
+from evenodds.records import group_line, rebuilt, rollout_table
+from evenodds.records.groups import COLUMNS, length_through, parsed
+from evenodds.records.lines import rows_of
 from evenodds.run.folder import RunFolder
 from evenodds.run.writer import RunWriter
 from evenodds.step import StepReport
@@ -56,19 +57,17 @@ def test_the_same_line_comes_from_the_rollouts(tmp_path) -> None:
     for step, verdicts in ((1, audit()), (2, None)):
         writer.rollouts(step, rollout_table(step, report(), "number", ["a", "b"], verdicts))
         writer.groups.append(group_line(step, report(), verdicts))
-    lines = read_group_lines(tmp_path)
-    assert lines is not None and lines == [*rebuilt(tmp_path)]
+    lines = [*rows_of(tmp_path / "groups.jsonl")]
+    assert len(lines) == 2 and lines == [*rebuilt(tmp_path)]
     assert all(set(line) == {"step", *COLUMNS} for line in lines)
 
 
-def test_a_run_without_the_file_is_none_and_torn_lines_are_left_out(tmp_path) -> None:
-    assert read_group_lines(tmp_path) is None
+def test_torn_and_uneven_lines_are_told() -> None:
     good = [json.dumps(group_line(step, report())) for step in (1, 2)]
     uneven = json.dumps({**json.loads(good[0]), "step": 3, "size": [1]})
-    text = "\n".join([*good, "[]", "null", '{"step": 4}', uneven, good[0][:40]])
-    (tmp_path / "groups.jsonl").write_text(text)
-    found = read_group_lines(tmp_path)
-    assert found is not None and [line["step"] for line in found] == [1, 2]
+    assert [line["step"] for text in good if (line := parsed(text))] == [1, 2]
+    for text in ("[]", "null", '{"step": 4}', uneven, good[0][:40]):
+        assert parsed(text) is None, text
 
 
 def test_lines_behind_a_checkpoint_are_cut(tmp_path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evenodds.records.answers import answer_table
 from evenodds.records.columns import ARRAYS, COLUMNS
-from evenodds.records.groups import Line, group_line, read_group_lines, rebuilt, rebuilt_line
+from evenodds.records.groups import Line, group_line, rebuilt, rebuilt_line
 from evenodds.records.reader import StepTable, read_rows, read_table, rollout_files
 from evenodds.records.table import as_parquet, rollout_table
 from evenodds.records.tokens import tokens_of
@@ -20,7 +20,6 @@ __all__ = [
     "answer_table",
     "as_parquet",
     "group_line",
-    "read_group_lines",
     "read_groups",
     "read_rows",
     "read_table",

@@ -76,20 +76,6 @@ def _counts(
     }
 
 
-def read_group_lines(run: Path) -> list[Line] | None:
-    """The lines of a run in the order of their steps; None where it has no such file.
-
-    Of a step that was repeated after a resume the last line counts; lines that are torn or no
-    such lines are left out.
-    """
-    try:
-        text = (run / FILE).read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-    found = {line["step"]: line for line in map(parsed, text.splitlines()) if line is not None}
-    return [found[step] for step in sorted(found)]
-
-
 def parsed(text: str) -> Line | None:
     """One line, or None where it is torn or has not one entry a group under each name."""
     try:

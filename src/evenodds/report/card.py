@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from evenodds.records.lines import read_object
 from evenodds.report.beside import control_sentence
 from evenodds.report.checks import bench_of, question_rows
 from evenodds.report.escape import md_block, md_code, md_text, without_paths
@@ -49,21 +49,13 @@ def write_card(run: Path, model: Path) -> None:
 
 def saved_of(model: Path, found: Findings) -> Saved:
     """What the files say: an adapter, a whole model, or something that only evenodds loads."""
-    adapter = _json(model / "adapter_config.json")
+    adapter = read_object(model / "adapter_config.json")
     named = str(found.run.setting("policy", "name") or "")
     if adapter:
         base = str(adapter.get("base_model_name_or_path") or named)
         return Saved("peft", base if HUB.fullmatch(base) else "")
-    library = "transformers" if "architectures" in _json(model / "config.json") else ""
+    library = "transformers" if "architectures" in read_object(model / "config.json") else ""
     return Saved(library, named if HUB.fullmatch(named) and not Path(named).exists() else "")
-
-
-def _json(path: Path) -> Mapping[str, Any]:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def card(found: Findings, saved: Saved) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tomllib
 from collections.abc import Mapping
@@ -12,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from evenodds.errors import UsageError
+from evenodds.records.groups import FILE as GROUPS
+from evenodds.records.lines import by_step, read_object, rows_of, step_of
 from evenodds.report.comparison import Comparison, compare
 from evenodds.report.sound import is_evaluation
 
 PASSPORTS = ("data", "checker", "objective", "environment")
-ALARMS, GROUPS = "alarms.jsonl", "groups.jsonl"
+ALARMS = "alarms.jsonl"
 
 
 @dataclass(frozen=True)
@@ -40,13 +41,14 @@ class RunRecord:
     @cached_property
     def alarms(self) -> list[dict[str, Any]]:
         """The alarms that began, in order; a run without the file had none that is known."""
-        found = {(row["step"], row.get("name")): row for row in json_lines(self.folder / ALARMS)}
-        return sorted(found.values(), key=lambda row: int(row["step"]))
+        rows = [row for row in rows_of(self.folder / ALARMS) if step_of(row) is not None]
+        found = {(row["step"], str(row.get("name"))): row for row in rows}
+        return sorted(found.values(), key=lambda row: row["step"])
 
     @cached_property
     def groups(self) -> list[dict[str, Any]]:
         """What each group of each step was; empty where the run did not write it down."""
-        return _lines(self.folder / GROUPS)
+        return by_step(self.folder / GROUPS)
 
     @property
     def name(self) -> str:
@@ -73,7 +75,7 @@ class RunRecord:
 
 def read_run(folder: Path) -> RunRecord:
     """Raises `UsageError` where the folder is no run."""
-    return replace(read_frame(folder), metrics=_lines(folder / "metrics.jsonl"))
+    return replace(read_frame(folder), metrics=by_step(folder / "metrics.jsonl"))
 
 
 def read_frame(folder: Path) -> RunRecord:
@@ -101,7 +103,8 @@ def read_frame(folder: Path) -> RunRecord:
 
 
 def _passport(folder: Path, name: str) -> dict[str, Any]:
-    return _json(folder / "passports" / f"{name}.json") or _json(folder / f"{name}.json") or {}
+    file = f"{name}.json"
+    return read_object(folder / "passports" / file) or read_object(folder / file)
 
 
 def _toml(path: Path) -> dict[str, Any]:
@@ -111,37 +114,6 @@ def _toml(path: Path) -> dict[str, Any]:
         return {}
 
 
-def _json(path: Path) -> dict[str, Any] | None:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return found if isinstance(found, dict) else None
-
-
 def _evaluation(path: Path) -> dict[str, Any] | None:
-    found = _json(path)
-    return found if found is not None and is_evaluation(found) else None
-
-
-def _lines(path: Path) -> list[dict[str, Any]]:
-    """Steps in order; of a step that was repeated after a resume, the last."""
-    rows = {int(row["step"]): row for row in json_lines(path)}
-    return [rows[step] for step in sorted(rows)]
-
-
-def json_lines(path: Path) -> list[dict[str, Any]]:
-    """The lines that have a step, in the order of the file; torn ones are left out."""
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return []
-    found: list[dict[str, Any]] = []
-    for line in text.splitlines():
-        try:
-            row = json.loads(line)
-            int(row["step"])
-        except (ValueError, TypeError, KeyError, OverflowError):
-            continue
-        found.append(row)
-    return found
+    found = read_object(path)
+    return found if is_evaluation(found) else None

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
 
 from evenodds.alarms import Alarm, Facts, Row, Watch, make_watch
+from evenodds.records.lines import rows_of, step_of
 from evenodds.run.config import Config
 from evenodds.run.durable import write_file
 
@@ -50,20 +49,8 @@ class Lookout:
         return self.watch.stopping
 
 
-def rows_of(path: Path) -> Iterator[dict[str, Any]]:
-    """The whole lines of a file of JSON objects, one by one; a line that is torn is left out."""
-    if not path.exists():
-        return
-    with open(path, encoding="utf-8", errors="replace") as file:
-        for line in file:
-            with suppress(ValueError):
-                row: Any = json.loads(line)
-                if isinstance(row, dict):
-                    yield cast(dict[str, Any], row)
-
-
 def drop_after(path: Path, step: int) -> None:
     """Remove the alarms of steps that a resumed run takes again."""
     if path.exists():
-        kept = [row for row in rows_of(path) if row.get("step", 0) <= step]
+        kept = [row for row in rows_of(path) if (step_of(row) or 0) <= step]
         write_file(path, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in kept))

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
+from evenodds.records.follow import NOWHERE, Lines, Seen, seen
+from evenodds.records.lines import step_of
 from evenodds.records.reader import read_rows, rollout_files
 from evenodds.report.pictures import Picture
 from evenodds.report.record import RunRecord, read_frame
 from evenodds.viewer.compared import Compared, Learned
 from evenodds.viewer.curves import curves
-from evenodds.viewer.follow import NOWHERE, Lines, Seen, seen, step_of
 from evenodds.viewer.index import Index
 from evenodds.viewer.search import Searches
 from evenodds.viewer.state import State, state_of
@@ -150,18 +151,11 @@ class Source:
                 self._table = (known, joined([blocks[step] for step in sorted(blocks)]))
             return self._table[1]
 
-    def step_rows(self, step: int) -> list[dict[str, Any]]:
-        """All rollouts of a step, a dict a rollout with the columns of docs/run-folder.md.
-
-        Empty where the step has none; raises `RunError` where its file is damaged.
-        """
-        path = self.files().get(step)
-        return [] if path is None else read_rows(path)
-
     def group(self, step: int, group: int) -> list[dict[str, Any]]:
         """The rollouts of one group in the order of `answer`; empty where there is no such group.
 
-        Raises `RunError` where the step's file is damaged.
+        Each is a dict with the columns of docs/run-folder.md. Raises `RunError` where the step's
+        file is damaged.
         """
         path = self.files().get(step)
         return [] if path is None else read_rows(path, group=group)

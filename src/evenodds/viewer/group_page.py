@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from evenodds.errors import EvenoddsError, RunError, UsageError
 from evenodds.places import BUNDLED
+from evenodds.records.follow import Seen, seen
 from evenodds.records.values import RecordedGroup, read_groups
 from evenodds.report.text import level_name, one_line
 from evenodds.viewer.choice import OWN, Choice, choice_of
 from evenodds.viewer.data import Source
 from evenodds.viewer.filters import filters_of
-from evenodds.viewer.follow import Seen, seen
 from evenodds.viewer.gradient import Pass, Pushes, own_objective, pushes, recipe_objective
 from evenodds.viewer.group_view import GroupView, group_view
 from evenodds.viewer.groups_page import written

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from evenodds.records.holder import is_held
-from evenodds.report.series import is_number
+from evenodds.records.lines import last_row
+from evenodds.report.summary import before_and_after, conclusion_kind, read_summary
 from evenodds.report.text import one_line
 from evenodds.viewer.library import Library
 from evenodds.viewer.pages import Place, render
-from evenodds.viewer.summary import conclusion_kind, read_object
 
-END = 1 << 16  # bytes at the end of metrics.jsonl that hold its last line
 MOST = 200  # runs on the page
 LARGEST = 1 << 20  # bytes of a config.toml
 
@@ -45,7 +42,7 @@ def runs_page(place: Place, library: Library) -> str:
 
 
 def _row(folder: Path, is_main: bool) -> RunRow:
-    last, summary = last_row(folder / "metrics.jsonl"), read_object(folder / "summary.json")
+    last, summary = last_row(folder / "metrics.jsonl"), read_summary(folder)
     step = last.get("step")
     held, done = is_held(folder), (folder / "evaluation" / "final.json").exists()
     return RunRow(
@@ -55,28 +52,10 @@ def _row(folder: Path, is_main: bool) -> RunRow:
         state="running" if held else "finished" if done else "stopped",
         task=_task(folder / "config.toml"),
         steps=f"{step:,}" if isinstance(step, int) else "0",
-        rates=_rates(summary),
+        rates=before_and_after(summary),
         conclusion=conclusion_kind(summary),
         when=_when(folder),
     )
-
-
-def last_row(path: Path) -> Mapping[str, Any]:
-    """The last whole line of a JSONL file, an empty one where there is none."""
-    try:
-        with open(path, "rb") as file:
-            file.seek(max(0, path.stat().st_size - END))
-            lines = file.read(2 * END).split(b"\n")
-    except OSError:
-        return {}
-    for line in reversed(lines[:-1]):
-        try:
-            row: Any = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(row, dict):
-            return cast(Mapping[str, Any], row)
-    return {}
 
 
 def _task(path: Path) -> str:
@@ -87,18 +66,6 @@ def _task(path: Path) -> str:
         return one_line(str(task.get("name") or task.get("data") or ""), 60)
     except (OSError, ValueError, AttributeError):
         return ""
-
-
-def _rates(summary: Mapping[str, Any]) -> str:
-    """Sampled accuracy over all levels, before and after; empty where it is not known."""
-    try:
-        overall = summary["comparison"]["overall"]
-        before, after = (overall[side]["sampled"]["mean"] for side in ("before", "after"))
-    except (KeyError, TypeError):
-        return ""
-    if not is_number(before) or not is_number(after):
-        return ""
-    return f"{100 * before:.1f} → {100 * after:.1f} %"
 
 
 def _when(folder: Path) -> str:

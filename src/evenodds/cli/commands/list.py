@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -74,6 +73,7 @@ def _runs(root: Path) -> Iterator[str]:
 
 def _run(run: Path) -> str:
     from evenodds.report.record import read_run
+    from evenodds.report.summary import before_and_after, read_summary
     from evenodds.report.text import one_line
 
     try:
@@ -82,20 +82,10 @@ def _run(run: Path) -> str:
         done = "finished" if record.final is not None else "not finished"
         task = one_line(str(record.setting("task", "name") or "-"), 20)
         made = datetime.fromtimestamp(run.stat().st_mtime)
-        rates = _before_and_after(run)
+        rates = before_and_after(read_summary(run)) or "-"
         return f"{run!s:<50} {steps:>5} steps  {done:<12}  {task:<20}  {rates:<17}  {made:%Y-%m-%d}"
     except Exception:  # one damaged folder must not hide the others
         return f"{run!s:<50} unreadable"
-
-
-def _before_and_after(run: Path) -> str:
-    """Sampled accuracy over all levels by summary.json, or a dash where it does not say."""
-    try:
-        overall = json.loads((run / "summary.json").read_bytes())["comparison"]["overall"]
-        before, after = (100 * overall[side]["sampled"]["mean"] for side in ("before", "after"))
-    except (OSError, ValueError, TypeError, KeyError):
-        return "-"
-    return f"{before:.1f} → {after:.1f} %"
 
 
 KINDS: dict[str, Callable[[Path], Iterator[str]]] = {

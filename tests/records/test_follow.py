@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from evenodds.viewer.follow import Lines, step_of
+from evenodds.records.follow import Lines
+from evenodds.records.lines import step_of
 
 
 def follow(path) -> tuple[Lines, list]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from sys import intern
-from typing import Any, cast
+from typing import Any
+
+from evenodds.records.lines import object_in
 
 CHUNK = 1 << 20  # bytes read at a time
 LONGEST = 64 << 20  # bytes of one line; a longer one is no line of ours
@@ -72,27 +73,8 @@ class Lines:
         for line in text.split(b"\n"):
             if not line.strip():
                 continue
-            row = _object(line)
+            row = object_in(line)
             if row is None:
                 self.damaged += 1
-            else:
-                self.take(row)
-
-
-def _object(line: bytes) -> Row | None:
-    """A line as a JSON object, with names that all rows share; None where it is none."""
-    try:
-        row: Any = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(row, dict):
-        return None
-    return {intern(name): value for name, value in cast(dict[str, Any], row).items()}
-
-
-def step_of(row: Row) -> int | None:
-    """The step that a row tells of, None where it names none."""
-    step = row.get("step")
-    if isinstance(step, bool) or not isinstance(step, int):
-        return None
-    return step if 0 <= step < 1 << 31 else None
+            else:  # all rows share their names: a long run has few different ones
+                self.take({intern(name): value for name, value in row.items()})

@@ -1,0 +1,63 @@
+"""Files of JSON lines and JSON objects in a run folder; what is damaged in them is left out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, cast
+
+Row = dict[str, Any]
+END = 1 << 16  # bytes at the end of a file that hold its last line
+LAST_STEP = 1 << 31  # beyond it a number is no step
+
+
+def object_in(text: str | bytes) -> Row | None:
+    """A JSON object; None for anything else, also for what is nested beyond reason."""
+    try:
+        found: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return cast(Row, found) if isinstance(found, dict) else None
+
+
+def step_of(row: Mapping[str, Any]) -> int | None:
+    """The step that a row tells of, None where it names none."""
+    step = row.get("step")
+    if isinstance(step, bool) or not isinstance(step, int):
+        return None
+    return step if 0 <= step < LAST_STEP else None
+
+
+def rows_of(path: Path) -> Iterator[Row]:
+    """The lines of a file one by one; torn ones are left out, and a missing file has none."""
+    with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:
+        yield from (row for line in file if (row := object_in(line)) is not None)
+
+
+def by_step(path: Path) -> list[Row]:
+    """The lines that tell of a step, in the order of steps; of one that was repeated, the last."""
+    found = {step: row for row in rows_of(path) if (step := step_of(row)) is not None}
+    return [found[step] for step in sorted(found)]
+
+
+def last_row(path: Path) -> Row:
+    """The last whole line, an empty one where there is none. Only the end of the file is read."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(0, path.stat().st_size - END))
+            lines = file.read(2 * END).split(b"\n")
+    except OSError:
+        return {}
+    return next((row for line in reversed(lines[:-1]) if (row := object_in(line)) is not None), {})
+
+
+def read_object(path: Path, most: int | None = None) -> Row:
+    """The JSON object in a file, an empty one where there is none. most: bytes that are read."""
+    try:
+        if most is not None and path.stat().st_size > most:
+            return {}
+        return object_in(path.read_bytes()) or {}
+    except OSError:
+        return {}
