@@ -37,11 +37,20 @@ DEMO = {
 BASES = {case.books: name for name, case in reversed(CASES.items())}
 
 
+SAID: dict[str, str] = {}
+"""What the terminal ended with, by case."""
+
+
 class Quiet:
+    def __init__(self, name: str) -> None:
+        self.name = name
+
     def start(self, *_) -> None: ...
     def phase(self, *_) -> None: ...
     def step(self, *_) -> None: ...
-    def table(self, *_) -> None: ...
+    def table(self, comparison, sentence="") -> None:
+        SAID[self.name] = table_lines(comparison, sentence)[-1]
+
     def note(self, *_) -> None: ...
     def close(self) -> None: ...
 
@@ -62,7 +71,7 @@ def run_of(tmp_path_factory):
         path = GOLDEN / f"gru-{BASES[case.books]}.safetensors"
         base = load_base(path, profile_of(case), seed)
         quick = replace(case, steps=STEPS.get(name, case.steps), more={"check.bench": False})
-        run_in_folder(quick, root / name, seed, base, view=Quiet())
+        run_in_folder(quick, root / name, seed, base, view=Quiet(name))
         return root / name
 
     return made
@@ -80,6 +89,7 @@ def test_a_run_of_the_gru_is_told_for_what_it_is(run_of, name) -> None:
     assert found["random_reward"] is CASES[name].random
     page = unescape((folder / "report.html").read_text()).replace("\N{NO-BREAK SPACE}", " ")
     assert found["sentence"] in page
+    assert SAID[name] == found["sentence"], "the terminal would say something else"
 
 
 def test_the_numbers_are_those_of_the_kind(run_of) -> None:
