@@ -5,7 +5,7 @@ from __future__ import annotations
 from evenodds.records.answers import answer_table
 from evenodds.records.columns import ARRAYS, COLUMNS
 from evenodds.records.groups import Line, group_line, rebuilt, rebuilt_line
-from evenodds.records.reader import StepTable, read_rows, read_table, rollout_files
+from evenodds.records.reader import StepTable, read_known, read_rows, read_table, rollout_files
 from evenodds.records.table import as_parquet, rollout_table
 from evenodds.records.tokens import tokens_of
 from evenodds.records.values import Answer, RecordedGroup, read_groups
@@ -21,6 +21,7 @@ __all__ = [
     "as_parquet",
     "group_line",
     "read_groups",
+    "read_known",
     "read_rows",
     "read_table",
     "rebuilt",

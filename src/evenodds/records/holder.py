@@ -6,6 +6,7 @@ import os
 import socket
 import sys
 from pathlib import Path
+from typing import Literal
 
 LOCK = "lock"
 
@@ -32,7 +33,20 @@ def is_alive(pid: int) -> bool:
     return True
 
 
-def is_held(folder: Path) -> bool:
-    """Whether a run goes on in this folder. Of another host's process only its name is known."""
+def where_held(folder: Path) -> Literal["here", "elsewhere", ""]:
+    """Whether a run goes on in this folder, by a process of this host or of another.
+
+    Of another host's process only its name is known; one of ours that died without clearing its
+    name holds nothing.
+    """
     pid, host = holder_of(folder)
-    return pid > 0 and (host != socket.gethostname() or is_alive(pid))
+    if pid <= 0:
+        return ""
+    if host != socket.gethostname():
+        return "elsewhere"
+    return "here" if is_alive(pid) else ""
+
+
+def is_held(folder: Path) -> bool:
+    """Whether a run goes on in this folder, as far as can be told."""
+    return bool(where_held(folder))

@@ -7,8 +7,8 @@ one line. pyarrow is imported when the first file is opened.
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -132,6 +132,25 @@ def read_rows(
 ) -> list[Row]:
     """The rollouts in a file as plain rows. See `read_table`."""
     return read_table(path, columns, group).plain()
+
+
+def read_known(
+    path: Path, columns: Sequence[str], only: Mapping[str, Sequence[Any]] | None = None
+) -> list[Row]:
+    """Rows of any parquet file of a run, evaluations' answers among them, for who can do without.
+
+    columns: those wanted, as far as the file has them. only: by column, values of which a row must
+    have one. Nothing where the file is missing or cannot be read, as one that is being written
+    cannot.
+    """
+    from pyarrow import parquet
+
+    with suppress(RunError), told(path):
+        names = parquet.read_schema(path).names
+        known = [name for name in columns if name in names]
+        filters = [(name, "in", list(values)) for name, values in (only or {}).items()]
+        return parquet.read_table(path, columns=known, filters=filters or None).to_pylist()
+    return []
 
 
 TEXT = tuple(name for name in COLUMNS if name not in ARRAYS)

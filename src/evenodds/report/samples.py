@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from evenodds.records import read_known, rollout_files
 from evenodds.report.series import spread
 from evenodds.report.text import level_name, mark_of, safe, tail
 
@@ -47,7 +48,7 @@ class SampleGroup:
 
 def sample_groups(folder: Path, levels: Sequence[str] = ()) -> list[SampleGroup]:
     """Twelve groups spread over the run by place alone; the answers shown mix right and wrong."""
-    files = sorted((folder / "rollouts").glob("step-*.parquet"))
+    files = [*rollout_files(folder).values()]
     if not files:
         return []
     slots = [files[index * len(files) // GROUPS] for index in range(GROUPS)]
@@ -63,18 +64,9 @@ def sample_groups(folder: Path, levels: Sequence[str] = ()) -> list[SampleGroup]
 
 
 def _read(path: Path) -> list[list[Mapping[str, Any]]]:
-    """Rows by group; nothing where the file is unreadable, as one that is being written is."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        file = pq.ParquetFile(path)
-        columns = [name for name in COLUMNS if name in file.schema_arrow.names]
-        rows: list[Mapping[str, Any]] = file.read(columns=columns).to_pylist()
-    except (OSError, pa.ArrowException):
-        return []
+    """Rows by group."""
     groups: dict[Any, list[Mapping[str, Any]]] = {}
-    for row in rows:
+    for row in read_known(path, COLUMNS):
         groups.setdefault(row.get("group", row.get("problem_key")), []).append(row)
     return list(groups.values())
 

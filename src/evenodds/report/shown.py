@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from evenodds.records import read_known, rollout_files
 from evenodds.report.pairs import Pair
 from evenodds.report.record import RunRecord
 from evenodds.report.samples import PROMPT_TAIL, Answer, answer_of
@@ -110,7 +111,7 @@ def _by_key(folder: Path, name: str, keys: Sequence[str]) -> dict[str, list[Row]
     found: dict[str, list[Row]] = {}
     if keys:
         path = folder / "evaluation" / f"{name}.parquet"
-        for row in read_rows(path, ("problem_key", keys)):
+        for row in drawn_rows(path, {"problem_key": keys}):
             found.setdefault(str(row["problem_key"]), []).append(row)
     return found
 
@@ -120,12 +121,12 @@ def disputed_of(run: RunRecord) -> list[Disputed]:
 
     What the verifier pays and the audit refuses comes first, for that is what training feeds on.
     """
-    rows = _differing(read_rows(run.folder / "evaluation" / "final.parquet"))
+    rows = _differing(drawn_rows(run.folder / "evaluation" / "final.parquet"))
     where = "after training"
     if not rows:
-        files = sorted((run.folder / "rollouts").glob("step-*.parquet"))[-FILES:]
+        files = [*rollout_files(run.folder).values()][-FILES:]
         for path in reversed(files):
-            rows += _differing(read_rows(path))
+            rows += _differing(drawn_rows(path))
             if len(rows) >= ANSWERS:
                 break
         where = ""
@@ -168,18 +169,7 @@ def _disputed(row: Row, where: str) -> Disputed:
     )
 
 
-def read_rows(path: Path, only: tuple[str, Sequence[str]] | None = None) -> list[Row]:
-    """The answers in a file, or those with one of the values in a column; nothing where it is
-    missing or cannot be read, as one that is being written cannot."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        names = pq.read_schema(path).names
-        columns = [name for name in COLUMNS if name in names]
-        filters = None if only is None else [(only[0], "in", list(only[1]))]
-        rows = pq.read_table(path, columns=columns, filters=filters).to_pylist()
-    except (OSError, pa.ArrowException, ValueError, TypeError, KeyError):
-        return []
-    # of an evaluation's answers those to the task itself, sampled; rollouts have no such columns
+def drawn_rows(path: Path, only: Mapping[str, Sequence[Any]] | None = None) -> list[Row]:
+    """The sampled answers to the task itself in a file; rollouts of training are all of these."""
+    rows = read_known(path, COLUMNS, only)
     return [row for row in rows if row.get("of", TASK) == TASK and row.get("kind", DRAWN) == DRAWN]

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evenodds.errors import RunError
-from evenodds.records.reader import told
+from evenodds.records import read_known
 from evenodds.report.pictures import Picture, level_pictures, tries_pictures
 from evenodds.report.text import mark_of, one_line, safe
 from evenodds.viewer.compared import Learned
@@ -159,7 +158,9 @@ def answers_page(place: Place, query: Mapping[str, str]) -> str | None:
     known = [p for p in problems_of(place.source.record()) if (p.level, p.key) == (level, key)]
     if not known:
         return None
-    found = {title: _rows_of(_answers_file(place, name), level, key) for title, name in SIDES}
+    found = {
+        title: _rows_of(_answers_file(place, name), known[0].level, key) for title, name in SIDES
+    }
     first = next((rows[0] for rows in found.values() if rows), {})
     return render(
         place,
@@ -181,23 +182,11 @@ def _apart(answers: Sequence[AnswerRow]) -> tuple[list[AnswerRow], str]:
     return [*sampled, *(answer for answer in answers if answer.is_greedy)], shown
 
 
-def _rows_of(path: Path | None, level: int | None, key: str) -> list[dict[str, Any]]:
-    """The answers to one problem of the task itself; none where the file is missing or damaged."""
-    if path is None:
-        return []
-    import pyarrow.compute
-    from pyarrow import parquet
-
-    compute: Any = pyarrow.compute  # its functions are made at import time and have no types
-    try:
-        with told(path), parquet.ParquetFile(path) as file:
-            names = [name for name in COLUMNS if name in file.schema_arrow.names]
-            table = file.read(columns=names)
-            here = compute.equal(table.column("problem_key"), key)
-            here = compute.and_(here, compute.equal(table.column("level"), level))
-            rows: list[dict[str, Any]] = table.filter(here).to_pylist()
-    except RunError:
-        return []
+def _rows_of(path: Path | None, level: int, key: str) -> list[dict[str, Any]]:
+    """The answers to one problem of the task itself."""
+    rows = (
+        [] if path is None else read_known(path, COLUMNS, {"problem_key": [key], "level": [level]})
+    )
     return [row for row in rows if row.get("of", "task") == "task"]
 
 

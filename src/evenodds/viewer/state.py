@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
 from typing import Any
 
-from evenodds.records.holder import holder_of, is_alive
+from evenodds.records.holder import where_held
 from evenodds.report.record import RunRecord
 from evenodds.report.series import is_number
 
@@ -53,22 +51,13 @@ def state_of(run: RunRecord) -> State:
     elapsed = float(elapsed) if is_number(elapsed) else None
     steps = run.setting("run", "steps")
     steps = steps if isinstance(steps, int) and steps > 0 else None
-    kind = _held(run.folder) or (FINISHED if run.final is not None else STOPPED)
+    ended = FINISHED if run.final is not None else STOPPED
+    kind = {"here": RUNNING, "elsewhere": ELSEWHERE}.get(where_held(run.folder), ended)
     state = State(kind, int(last.get("step", 0)), steps, elapsed, None)
     if not state.is_live:
         return state
     left = _left(run, state)
     return State(kind, state.step, steps, elapsed, left, _doing(run, state))
-
-
-def _held(folder: Path) -> str:
-    """By the name in its lock file; a process that died without clearing it is no holder."""
-    pid, host = holder_of(folder)
-    if pid <= 0:
-        return ""
-    if host != socket.gethostname():
-        return ELSEWHERE
-    return RUNNING if is_alive(pid) else ""
 
 
 def _doing(run: RunRecord, state: State) -> str:
