@@ -144,3 +144,5 @@ def test_records_that_make_no_sense_are_survived(rows) -> None:
     lines = [{"right": [3, None], "judged": "x"}, {"right": [3], "judged": [2]}, {}]
     broken = {"sampling": 3, "curriculum": {"kind": None, "target": None}}
     assert diagnose(broken, rows, lines)
+    texts = {"sampling": {"group_size": "x", "max_tokens": []}, "learner": {"passes": {}}}
+    assert diagnose(texts, rows, [{"right": [None, 3, "x"], "judged": [4, None, 10**400]}])

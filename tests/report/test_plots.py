@@ -86,6 +86,7 @@ def test_ticks_are_round_and_inside() -> None:
     assert nice_ticks(-0.2, 7.3, 4, whole=True) == [0, 2, 4, 6]
     assert log_ticks(0.3, 9) == [0.5, 1, 2, 5]
     assert 1.0 in log_ticks(0.9, 1.1)
+    assert nice_ticks(1e29 - 0.5, 1e29 + 0.5) == [1e29]
     assert spread(10, 3) == [0, 4, 9] and spread(2, 3) == [0, 1]
 
 

@@ -13,7 +13,7 @@ from evenodds.report.record import read_run
 from tests.report import synthetic
 
 ODD_METRICS = [0, 0.0, -1.0, float("nan"), float("inf"), -float("inf"), 1e308, -1e308, 10**400,
-               1e-320, "x", None, [], {}, True]  # fmt: skip
+               10**29, 1e-320, "x", None, [], {}, True]  # fmt: skip
 PROBLEM = {"key": "a", "tries": 4, "right": 1, "greedy_right": None}
 ODD_LEVELS: list[Any] = [
     [1, 2],

@@ -17,6 +17,7 @@ from evenodds.report.plain import PlainView, step_line, table_lines
 from evenodds.report.text import duration, listed, one_line, short, sparkline
 from tests.report import synthetic
 
+SENTENCE = "Do not believe the reward."
 CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -52,7 +53,7 @@ def play(view: View, clock: Clock | None = None, steps: int = 60, pause: float =
         sample = ("1*1=\n1\n3*4=\n", synthetic.HOSTILE, "wrong", "12")
         view.step(row["step"], steps, elapsed, None, row, sample)
     view.note("saved")
-    view.table(compare(synthetic.evaluation(1.6, 1), synthetic.evaluation(5.0, 2)))
+    view.table(compare(synthetic.evaluation(1.6, 1), synthetic.evaluation(5.0, 2)), SENTENCE)
     view.close()
     view.close()
 
@@ -66,7 +67,8 @@ def test_plain_lines_are_few_and_hold_the_first_and_the_last_step() -> None:
     assert len(steps) <= 8
     assert "difficulty" in steps[-1] and "(3×2 digits)" in steps[-1]
     assert "\x1b" not in stream.getvalue() and "\u202e" not in stream.getvalue()
-    assert lines[-1] == "Better at all 8 levels; worse at no level."
+    assert lines[-2:] == ["Better at all 8 levels; worse at no level.", SENTENCE]
+    assert "accuracy" not in lines[-3], "two sentences could disagree"
 
 
 def test_slow_steps_are_told_in_time_too() -> None:
@@ -145,8 +147,8 @@ def test_what_could_steer_a_terminal_is_made_visible() -> None:
 
 
 def test_numbers_are_short() -> None:
-    found = [short(v) for v in (0.0, 0.01234, 1.5, 12.34, 456.7, 12345.6, float("nan"))]
-    assert found == ["0", "0.0123", "1.5", "12.3", "457", "12,346", "–"]
+    found = [short(v) for v in (0.0, 0.01234, 1.5, 12.34, 456.7, 12345.6, 1e29, float("nan"))]
+    assert found == ["0", "0.0123", "1.5", "12.3", "457", "12,346", "1.0e+29", "–"]
     assert [duration(v) for v in (8, 107, 7390)] == ["8 s", "1:47", "2:03:10"]
     assert [listed(v) for v in ([], ["a"], ["a", "b", "c"])] == ["", "a", "a, b and c"]
 

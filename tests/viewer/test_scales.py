@@ -38,6 +38,8 @@ def test_all_zero_and_infinite_values_have_a_scale() -> None:
     assert classes("weight", [0.0, 0.0]) == ["w4", "w4"]
     assert classes("kl", [math.inf, -math.inf, 0.1]) == ["k8", "k0", "k8"]
     assert classes("weight", []) == []
+    far = np.array([-1e38, 1e38])
+    assert legend_of(scale_of(BY_NAME["ratio"], far), far).seen == "0 to –"
 
 
 def test_legends_say_their_ends_and_what_is_here() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from evenodds.alarms.history import Facts, Numbers, Row, Values, digest
 from evenodds.statistics import informative_group_probability
 
 RECENT = 50  # rows that say how a run goes, and no more than a third of a short run
+LARGEST = 1e30  # a larger number measures nothing
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,11 @@ class Case:
         table: Any = self.config.get(section)
         found: Any = table.get(name) if isinstance(table, Mapping) else None  # pyright: ignore
         return default if found is None else found
+
+    def number(self, section: str, name: str, default: float) -> float:
+        """A setting that is a number, or its default: a folder may hold any text as its config."""
+        found = self.setting(section, name, default)
+        return found if _is_number(found) else default
 
     def values(self, name: str) -> Values:
         """All values of a metric, in the order of the steps."""
@@ -76,13 +82,17 @@ def case_of(
     """What the records say, made ready to be asked. Of groups the last `RECENT` lines count."""
     empty = Case(config, Facts(), (), (), np.zeros(0))
     facts = Facts(
-        group_size=int(empty.setting("sampling", "group_size", 16)),
-        max_tokens=int(empty.setting("sampling", "max_tokens", 96)),
-        max_grad_norm=float(empty.setting("learner", "max_grad_norm", 1.0)),
-        passes=int(empty.setting("learner", "passes", 1)),
+        group_size=int(empty.number("sampling", "group_size", 16)),
+        max_tokens=int(empty.number("sampling", "max_tokens", 96)),
+        max_grad_norm=float(empty.number("learner", "max_grad_norm", 1.0)),
+        passes=int(empty.number("learner", "passes", 1)),
     )
     skipped = [str(row["skipped"]) for row in rows if row.get("skipped")]
     return Case(config, facts, [digest(row, facts) for row in rows], skipped, _rates(groups))
+
+
+def _is_number(value: Any) -> TypeGuard[float]:
+    return type(value) in (int, float) and abs(value) < LARGEST
 
 
 def _rates(groups: Sequence[Mapping[str, Any]]) -> Values:
@@ -92,5 +102,6 @@ def _rates(groups: Sequence[Mapping[str, Any]]) -> Values:
         right, judged = line.get("right"), line.get("judged")
         if isinstance(right, list) and isinstance(judged, list):
             pairs = zip(cast(list[float], right), cast(list[float], judged), strict=False)
-            found += [(c + 0.5) / (n + 1) for c, n in pairs if n >= 2 and 0 <= c <= n]
+            known = [(c, n) for c, n in pairs if _is_number(c) and _is_number(n)]
+            found += [(c + 0.5) / (n + 1) for c, n in known if n >= 2 and 0 <= c <= n]
     return np.array(found, np.float64)

@@ -64,8 +64,13 @@ def span_of(values: Sequence[float], least: float = 1e-9) -> tuple[float, float]
 
 
 def nice_ticks(low: float, high: float, about: int = 5, whole: bool = False) -> list[float]:
-    """Round numbers within a range: steps of 1, 2 or 5 times a power of ten."""
+    """Round numbers within a range: steps of 1, 2 or 5 times a power of ten.
+
+    One number where the range is none: beside 10^17 a half is nothing.
+    """
     raw = (high - low) / max(1, about)
+    if raw <= 0:
+        return [low]
     power = 10.0 ** math.floor(math.log10(raw))
     step = next(m * power for m in (1, 2, 5, 10) if m * power >= raw * 0.999)
     step = max(1.0, step) if whole else step

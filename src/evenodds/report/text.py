@@ -44,10 +44,12 @@ def _visible(char: str) -> str:
 
 
 def short(value: float) -> str:
-    """About three digits: 0.0123, 1.5, 12.3, 456, 12,345."""
+    """About three digits: 0.0123, 1.5, 12.3, 456, 12,345; beyond 10^12 as 1.0e+12."""
     if not math.isfinite(value):
         return "–"
     size = abs(value)
+    if size >= 1e12:
+        return f"{value:.1e}"
     if size >= 1000:
         return f"{value:,.0f}"
     if size >= 100 or value == int(value):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 
+from evenodds.errors import EvenoddsError
 from evenodds.report.comparison import Comparison
 from evenodds.report.conclusion import conclude
 from evenodds.report.record import RunRecord
@@ -77,6 +78,6 @@ def learned(run: RunRecord) -> Learned:
     """Compare now. Of a damaged record, which cannot be compared, nothing is concluded."""
     try:
         found = conclude(run)
-    except (ValueError, TypeError, KeyError, ArithmeticError, AttributeError):
+    except (EvenoddsError, ValueError, TypeError, KeyError, ArithmeticError, AttributeError):
         return Learned(run)
     return Learned(run, one_line(found.kind.replace("_", " "), 40), one_line(found.sentence, 2000))

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from evenodds.report.text import one_line, safe
-from evenodds.viewer.scales import number
+from evenodds.viewer.scales import exp, number
 from evenodds.viewer.tokens import TokenNumbers
 
 FIRST, LAST = 400, 200  # tokens of a long answer that are shown
@@ -122,4 +122,4 @@ def _cell(name: str, value: float) -> str:
         return "–"
     if name == "clipped":
         return "cut" if value else "whole"
-    return number(math.exp(value) if name.endswith("ratio") else value)
+    return number(exp(value) if name.endswith("ratio") else value)

@@ -21,6 +21,7 @@ Kind = Literal["sequential", "diverging", "marked"]
 STEPS = (-7 / 8, -5 / 8, -3 / 8, -1 / 8, 1 / 8, 3 / 8, 5 / 8, 7 / 8)  # of the largest value
 LIKELY = tuple(math.log(p) for p in (0.95, 0.8, 0.5, 0.2, 0.05, 0.01))
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+HIGHEST = 700.0  # nats; e to more than 709 is no float
 NATS = (0.05, 0.2, 0.5, 1.0, 1.6, 2.5)
 
 
@@ -132,7 +133,7 @@ def _seen(measure: Measure, known: Floats) -> str:
     if measure.kind == "marked":
         return f"{int(known.sum()):,} of {known.size:,} tokens"
     ends = (float(known.min()), float(known.max()))
-    low, high = (math.exp(end) for end in ends) if measure.name == "ratio" else ends
+    low, high = (exp(end) for end in ends) if measure.name == "ratio" else ends
     unit = " nats" if measure.name in ("entropy", "kl") else ""
     return f"{number(low)} to {number(high)}{unit}"
 
@@ -149,6 +150,11 @@ def number(value: float) -> str:
     if power:
         text = f"{head}·10{str(int(power)).translate(RAISED)}"
     return text.replace("-", "−")
+
+
+def exp(value: float) -> float:
+    """e^value; of what no float holds, infinity."""
+    return math.exp(value) if value < HIGHEST else math.inf
 
 
 def joined(arrays: Sequence[Floats | None]) -> Floats:

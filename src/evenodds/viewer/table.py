@@ -128,7 +128,8 @@ def column(name: str, values: Sequence[Any], size: int) -> Values:
     absent = {np.float32: np.nan, np.bool_: False}.get(kind, UNKNOWN)
     if None in values:
         values = [absent if value is None else value for value in values]
-    made = np.array(values, kind)
+    with np.errstate(over="ignore"):  # a number beyond float32 is infinite
+        made = np.array(values, kind)
     if made.shape != (size,):
         raise ValueError(f"{made.shape} values for {size} groups")
     return made

@@ -65,11 +65,17 @@ def numbers_of(answer: Answer, push: Push | None) -> TokenNumbers:
 
 def _fitting(values: NDArray[np.floating] | None, size: int) -> Floats | None:
     """The values in float64, if there is one for each token."""
-    return None if values is None or values.size != size else values.astype(np.float64)
+    if values is None or values.size != size:
+        return None
+    with np.errstate(invalid="ignore"):  # a damaged file may hold what is no number
+        return values.astype(np.float64)
 
 
 def _less(values: Floats | None, others: Floats | None) -> Floats | None:
-    return None if values is None or others is None else values - others
+    if values is None or others is None:
+        return None
+    with np.errstate(all="ignore"):
+        return values - others
 
 
 @dataclass(frozen=True)
