@@ -51,6 +51,7 @@ def serve(
 
     from evenodds.viewer.app import make_app
     from evenodds.viewer.pages import compile_templates
+    from evenodds.viewer.patient import Patient
 
     with listening(port) as socket_:
         number = int(socket_.getsockname()[1])
@@ -59,7 +60,7 @@ def serve(
         config = uvicorn.Config(
             guard,
             loop="asyncio",
-            http="h11",
+            http=Patient,
             ws="none",
             lifespan="off",
             log_config=None,
