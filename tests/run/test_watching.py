@@ -10,6 +10,7 @@ import pytest
 import evenodds
 from evenodds.errors import UsageError
 from evenodds.report.plain import PlainView
+from tests.report import synthetic
 
 
 def make_run(folder, steps: int):
@@ -82,6 +83,12 @@ def test_watching_ends_after_its_seconds_or_when_interrupted_and_writes_nothing(
     assert sorted((p.name, p.stat().st_mtime_ns) for p in run.iterdir()) == before
 
 
+def test_a_run_that_ended_is_told_with_its_conclusion(tmp_path) -> None:
+    run, view = synthetic.hacked(tmp_path / "a"), Seen()
+    evenodds.watch(run, view=view)
+    assert view.stream.getvalue().splitlines()[-1].startswith("Do not believe the reward: ")
+
+
 def test_no_run_is_said(tmp_path) -> None:
-    with pytest.raises(UsageError, match="no run lies there"):
+    with pytest.raises(UsageError, match="is no run folder"):
         evenodds.watch(tmp_path / "nothing")

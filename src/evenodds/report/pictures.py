@@ -262,14 +262,14 @@ def _aligned(
     return [(of_metric(rows, key), label, colour) for key, label, colour in names]
 
 
-def _curve(run: RunRecord, title: str, metric: str, axes: Axes, caption: str) -> Picture:
+def metric_picture(run: RunRecord, title: str, metric: str, axes: Axes, caption: str) -> Picture:
     """One metric over the steps, smoothed where they are many."""
     line = Line(of_metric(run.metrics, metric), smooth=True)
     return Picture(title, line_plot(title, [line], axes), caption)
 
 
 def _entropy(run: RunRecord) -> Picture:
-    return _curve(
+    return metric_picture(
         run,
         "Entropy",
         "entropy",
@@ -280,7 +280,7 @@ def _entropy(run: RunRecord) -> Picture:
 
 
 def _kl(run: RunRecord) -> Picture:
-    return _curve(
+    return metric_picture(
         run,
         "Distance from the start (KL)",
         "kl",
@@ -325,7 +325,7 @@ def _clipped(run: RunRecord) -> Picture:
 
 
 def _length(run: RunRecord) -> Picture:
-    return _curve(
+    return metric_picture(
         run,
         "Answer length",
         "completions/mean_length",

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from evenodds.alarms import RULES
 from evenodds.alarms.flat import Finding, diagnose
+from evenodds.records.lines import step_of
 from evenodds.report.record import RunRecord
 from evenodds.report.series import is_number
 from evenodds.report.text import counted, listed, one_line, short
@@ -17,9 +18,13 @@ LINE = 500  # longest text of an alarm that is shown
 
 @dataclass(frozen=True)
 class Raised:
-    """An alarm as a reader sees it: when, what was seen, and what to do."""
+    """An alarm as a reader sees it: when, what was seen, and what to do; safe to show.
 
-    step: int
+    step: None where the line names none. measured: the value against its threshold; empty where
+    one of them is no number.
+    """
+
+    step: int | None
     name: str
     stops: bool
     reason: str
@@ -28,17 +33,18 @@ class Raised:
 
 
 def raised_of(run: RunRecord) -> list[Raised]:
-    return [_raised(row) for row in run.alarms]
+    return [raised(row) for row in run.alarms]
 
 
-def _raised(row: Mapping[str, Any]) -> Raised:
+def raised(row: Mapping[str, Any]) -> Raised:
+    """One line of alarms.jsonl, each field read as what it should be."""
     value, threshold = row.get("value"), row.get("threshold")
     measured = ""
     if is_number(value) and is_number(threshold):
         measured = f"{short(value)} against {short(threshold)}"
     return Raised(
-        step=int(row["step"]),
-        name=_line(row.get("name")).replace("_", " "),
+        step=step_of(row),
+        name=_line(row.get("name") or "alarm").replace("_", " "),
         stops=row.get("stops") is True,
         reason=_line(row.get("reason")),
         remedy=_line(row.get("remedy")),

@@ -56,6 +56,14 @@ def find_run(text: str, root: str | Path = ROOT) -> Path:
     return below if bare and not _is_there(path) and _is_there(below / "config.toml") else path
 
 
+def require_run(text: str, root: str | Path = ROOT) -> Path:
+    """The run folder that is meant; see `find_run`. Raises `UsageError` where there is no run."""
+    found = find_run(text, root)
+    if not text or not (found / "config.toml").is_file():
+        raise UsageError(f"{text!r} is no run folder. See `evenodds list runs`.")
+    return found
+
+
 def _is_there(path: Path) -> bool:
     try:
         return path.exists()

@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from evenodds.errors import UsageError
 from evenodds.records.holder import is_held
+from evenodds.report.conclusion import conclude
 from evenodds.report.record import RunRecord, read_run
 from evenodds.report.series import is_number
 from evenodds.report.terminal import View, make_view
-from evenodds.run.folder import find_run
+from evenodds.run.folder import require_run
 
 REFRESH = 1.0
 
@@ -30,9 +30,7 @@ def watch(
     ends with the run, after `seconds`, or when it is interrupted, which leaves the run alone.
     Raises `UsageError` where there is no run.
     """
-    folder = find_run(str(run))
-    if not (folder / "config.toml").is_file():
-        raise UsageError(f"no run lies there. Got {str(run)!r}. See `evenodds list runs`.")
+    folder = require_run(str(run))
     shown = view or make_view(sys.stderr)
     try:
         _follow(folder, shown, seconds, sleep)
@@ -83,6 +81,6 @@ def _show(view: View, record: RunRecord, after: int) -> int:
 def _end(folder: Path, view: View) -> None:
     record = read_run(folder)
     if record.comparison is not None:
-        view.table(record.comparison)
+        view.table(record.comparison, conclude(record).sentence)
     else:
         view.note(f"nothing runs there now. Go on with: evenodds train --resume {folder}")

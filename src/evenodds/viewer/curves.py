@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evenodds.report.pictures import Picture, training_pictures
+from evenodds.report.pictures import Picture, metric_picture, training_pictures
 from evenodds.report.plots import Axes, Line, line_plot
 from evenodds.report.record import RunRecord
 from evenodds.report.series import of_metric
@@ -20,13 +20,8 @@ def curves(run: RunRecord) -> list[Picture]:
     return [_reward(run), *ladder, *training_pictures(run), *_heldout(run), *_cut(run), _time(run)]
 
 
-def _line(run: RunRecord, title: str, metric: str, axes: Axes, caption: str) -> Picture:
-    line = Line(of_metric(run.metrics, metric), smooth=True)
-    return Picture(title, line_plot(title, [line], axes), caption)
-
-
 def _reward(run: RunRecord) -> Picture:
-    return _line(
+    return metric_picture(
         run,
         "Reward",
         "reward",
@@ -64,7 +59,7 @@ def _cut(run: RunRecord) -> list[Picture]:
         return []
     axes = Axes("share of the answers", y_range=(0.0, 1.0), percent=True)
     caption = "Answers that the budget cut off before their end. Near 100 % nothing can be right."
-    return [_line(run, "Truncated answers", "completions/clipped_ratio", axes, caption)]
+    return [metric_picture(run, "Truncated answers", "completions/clipped_ratio", axes, caption)]
 
 
 def _time(run: RunRecord) -> Picture:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from evenodds.viewer.group_rows import NAMES, group_rows
 from evenodds.viewer.listing import Listing, listing
 from evenodds.viewer.pages import Place, render
 from evenodds.viewer.table import KINDS, Groups
-from evenodds.viewer.turns import turns
+from evenodds.viewer.turns import FilterLink, turns
 
 PAGE = 40
 CHECKS = (
@@ -21,16 +21,6 @@ CHECKS = (
     ("truncated", "truncated answers"),
     ("duplicates", "near-duplicates"),
 )
-
-
-@dataclass(frozen=True)
-class Choice:
-    """A link that changes one filter. count: groups that it would show."""
-
-    name: str
-    href: str
-    count: int
-    is_chosen: bool
 
 
 def groups_page(place: Place, query: Mapping[str, str]) -> str:
@@ -72,14 +62,14 @@ def group_address(step: int, group: int) -> str:
     return f"group/{step}/{group}"
 
 
-def _kinds(place: Place, groups: Groups, filters: Filters) -> list[Choice]:
+def _kinds(place: Place, groups: Groups, filters: Filters) -> list[FilterLink]:
     """The four kinds, each with how many there are under the other filters (not the search)."""
     places = chosen(groups, replace(filters, kind="", sort="oldest"))
     counts = np.bincount(groups.kind()[places], minlength=len(KINDS))
     every = [("", "all", len(places))]
     every += [(kind, NAMES[kind], int(n)) for kind, n in zip(KINDS, counts, strict=True)]
     return [
-        Choice(words, place.to("groups", filters.pairs(kind=kind)), n, filters.kind == kind)
+        FilterLink(words, place.to("groups", filters.pairs(kind=kind)), n, filters.kind == kind)
         for kind, words, n in every
         if n or kind in ("", filters.kind)
     ]

@@ -25,7 +25,7 @@ from evenodds.viewer.problems import (
     chosen,
     problems_of,
 )
-from evenodds.viewer.turns import turns
+from evenodds.viewer.turns import FilterLink, turns
 
 PAGE = 60
 SIDES = (("before", "base"), ("after", "final"))
@@ -99,22 +99,12 @@ def pictures(learned: Learned) -> list[Picture]:
     return [*level_pictures(learned.run), *tries_pictures(learned.run)]
 
 
-@dataclass(frozen=True)
-class KindLink:
-    """A link to the problems of one kind, and how many they are under the other filters."""
-
-    name: str
-    href: str
-    count: int
-    is_chosen: bool
-
-
-def _kinds(place: Place, problems: Sequence[Problem], asked: Asked) -> list[KindLink]:
+def _kinds(place: Place, problems: Sequence[Problem], asked: Asked) -> list[FilterLink]:
     under = chosen(problems, Asked("", asked.level, asked.q))
     counts = Counter(problem.kind for problem in under)
     names = [("", "all", len(under)), *((kind, kind, counts[kind]) for kind in KINDS)]
     return [
-        KindLink(words, place.to("evaluation", asked.pairs(kind=kind)), count, asked.kind == kind)
+        FilterLink(words, place.to("evaluation", asked.pairs(kind=kind)), count, asked.kind == kind)
         for kind, words, count in names
     ]
 

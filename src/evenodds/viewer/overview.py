@@ -11,8 +11,9 @@ from markupsafe import Markup
 from evenodds.report.facts import facts
 from evenodds.report.pictures import Picture
 from evenodds.report.series import is_number
-from evenodds.report.text import duration, one_line, short
-from evenodds.viewer.data import Row
+from evenodds.report.signs import Raised, raised
+from evenodds.report.text import duration, short
+from evenodds.viewer.data import Row, Source
 from evenodds.viewer.filters import Filters
 from evenodds.viewer.group_rows import GroupRow, group_rows
 from evenodds.viewer.listing import Listing
@@ -41,17 +42,6 @@ class Tile:
     first: str
 
 
-@dataclass(frozen=True)
-class AlarmRow:
-    """One alarm, safe to show."""
-
-    step: int | None
-    name: str
-    stops: bool
-    reason: str
-    remedy: str
-
-
 def overview_page(place: Place) -> str:
     """The page as text."""
     source = place.source
@@ -65,7 +55,7 @@ def overview_page(place: Place) -> str:
         state=source.state(),
         time=time_words(source.state()),
         tiles=tiles(run.metrics),
-        alarms=alarm_rows(source.alarms()),
+        alarms=newest_alarms(source),
         learned=learned,
         rows=learned.comparison.rows if learned.comparison else [],
         pictures=pictures,
@@ -100,18 +90,9 @@ def tiles(rows: Sequence[Row]) -> list[Tile]:
     return found
 
 
-def alarm_rows(rows: Sequence[Row]) -> list[AlarmRow]:
-    """What alarms.jsonl says, the newest first, each field read as what it should be."""
-    return [
-        AlarmRow(
-            step=row["step"] if isinstance(row.get("step"), int) else None,
-            name=one_line(str(row.get("name", "alarm")).replace("_", " "), 80),
-            stops=row.get("stops") is True,
-            reason=one_line(str(row.get("reason") or ""), 600),
-            remedy=one_line(str(row.get("remedy") or ""), 600),
-        )
-        for row in reversed(rows)
-    ]
+def newest_alarms(source: Source) -> list[Raised]:
+    """What alarms.jsonl says so far, the newest first."""
+    return [raised(row) for row in reversed(source.alarms())]
 
 
 def latest(place: Place) -> list[GroupRow]:

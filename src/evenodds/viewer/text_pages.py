@@ -13,13 +13,14 @@ from evenodds.alarms.flat import diagnose
 from evenodds.report.comparison import Comparison
 from evenodds.report.record import RunRecord
 from evenodds.report.series import of_metric
+from evenodds.report.signs import Raised
 from evenodds.report.text import SIGNS, bar, mark_of, one_line, short, shortened, sparkline
 from evenodds.viewer.compared import Learned, learned
 from evenodds.viewer.data import Source
 from evenodds.viewer.facts_pages import last_lines
 from evenodds.viewer.ladder import levels_of
 from evenodds.viewer.listing import tails
-from evenodds.viewer.overview import AlarmRow, alarm_rows, time_words
+from evenodds.viewer.overview import newest_alarms, time_words
 from evenodds.viewer.pages import percent
 from evenodds.viewer.table import KINDS, Groups
 
@@ -56,7 +57,7 @@ def overview_lines(source: Source, width: int = WIDTH) -> Iterator[str]:
         yield from _held_out(found.comparison, width)
     yield from _curves(run, width)
     yield from _ladder(run, width)
-    yield from _alarms(alarm_rows(source.alarms()), width)
+    yield from _alarms(newest_alarms(source), width)
     yield from _why(source, run, width)
     yield from _groups(source, width)
 
@@ -104,7 +105,7 @@ def _ladder(run: RunRecord, width: int) -> Iterator[str]:
         yield f"{label:<{NAME}} {cells}  {believed}".rstrip()
 
 
-def _alarms(rows: Sequence[AlarmRow], width: int) -> Iterator[str]:
+def _alarms(rows: Sequence[Raised], width: int) -> Iterator[str]:
     if not rows:
         return
     yield from _heading(f"alarms: {len(rows)}")

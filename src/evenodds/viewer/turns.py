@@ -1,4 +1,4 @@
-"""Long lists page by page."""
+"""Long lists page by page, and the links that narrow them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,16 @@ from dataclasses import dataclass
 
 from evenodds.viewer.filters import whole
 from evenodds.viewer.pages import Place
+
+
+@dataclass(frozen=True)
+class FilterLink:
+    """A link that changes one filter of a list. count: entries that it would show."""
+
+    name: str
+    href: str
+    count: int
+    is_chosen: bool
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from evenodds.cli.parser import Parser
 from evenodds.errors import UsageError
-from evenodds.run.folder import find_run
+from evenodds.run.folder import require_run
 
 USAGE = "RUN [--port N] [--open] | RUN --html FOLDER [--groups N] | RUN --text [--group STEP/GROUP]"
 ABOUT = """\
@@ -33,9 +33,7 @@ def _parser() -> Parser:
 
 def main(arguments: list[str]) -> int:
     found = _parser().parse(arguments)
-    run = find_run(found.run)
-    if not found.run or not (run / "config.toml").is_file():
-        raise UsageError(f"{found.run!r} is no run folder. See `evenodds list runs`.")
+    run = require_run(found.run)
     spot = _spot(found.group)
     if found.html is not None:
         return _write(run, Path(found.html), spot, found.groups)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from evenodds.cli.flags import Parser
 from evenodds.errors import GateError, UsageError
+from evenodds.run.folder import require_run
 
 if TYPE_CHECKING:
     from evenodds.replay import Name, Replayed
@@ -43,19 +44,10 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--trace", action="store_true", help="every call inside the verifier")
     parser.add_argument("--json", action="store_true", help="print what was found as JSON")
     found = parser.parse(arguments)
-    run = _run(found.run)
+    run = require_run(found.run)
     names = _names(run, found)
     all_found = list(_shown(run, names, found))
     return _ended(all_found)
-
-
-def _run(name: str) -> Path:
-    from evenodds.run.folder import find_run
-
-    run = find_run(name)
-    if not (run / "config.toml").is_file():
-        raise UsageError(f"no run lies there. Got {name!r}. Name a run folder.")
-    return run
 
 
 def _names(run: Path, found: argparse.Namespace) -> list[Name]:

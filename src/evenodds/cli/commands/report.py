@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 
 from evenodds.cli.flags import Parser
-from evenodds.errors import UsageError
-from evenodds.run.folder import find_run
+from evenodds.run.folder import require_run
 
 
 def main(arguments: list[str]) -> int:
@@ -18,9 +17,7 @@ def main(arguments: list[str]) -> int:
         "--md", action="store_true", help="print the Markdown for a pull request; write nothing"
     )
     found = parser.parse(arguments)
-    run = find_run(found.run)
-    if not found.run or not (run / "config.toml").exists():
-        raise UsageError(f"{found.run!r} is no run folder. See `evenodds list runs`.")
+    run = require_run(found.run)
     if found.md:
         from evenodds.report.findings import findings_of
         from evenodds.report.markdown import markdown

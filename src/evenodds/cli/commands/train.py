@@ -12,7 +12,7 @@ from evenodds.cli.flags import Parser, add_settings, config_of, given
 from evenodds.errors import GateError, UsageError
 from evenodds.report.text import one_line
 from evenodds.run.config import Config, make_config, merge, read_saved, to_toml
-from evenodds.run.folder import ROOT, find_run
+from evenodds.run.folder import ROOT, require_run
 
 if TYPE_CHECKING:
     from evenodds.tasks import Task
@@ -46,11 +46,7 @@ def _parser() -> Parser:
 
 
 def _resumed(run: str, over: dict[str, Any]) -> Config:
-    folder = find_run(run, over.get("run.root", ROOT))
-    if not run or not (folder / "config.toml").exists():
-        raise UsageError(
-            f"{run!r} is no run folder: it has no config.toml. See `evenodds list runs`."
-        )
+    folder = require_run(run, over.get("run.root", ROOT))
     saved = read_saved(folder / "config.toml")
     where = {"run.root": str(folder.resolve().parent), "run.name": folder.resolve().name}
     if over.get("run.name", where["run.name"]) != where["run.name"]:
