@@ -20,6 +20,7 @@ from evenodds.lab.toy.cases import CASES, profile_of
 from evenodds.lab.toy.folder import run_in_folder
 from evenodds.lab.toy.golden import load_base
 from evenodds.report import write_report
+from evenodds.report.plain import table_lines
 from evenodds.run.config import make_config, read_saved
 
 torch.set_num_threads(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -236,7 +237,9 @@ def test_plain_lines_are_what_a_pipe_gets(tmp_path, capsys) -> None:
     shown = capsys.readouterr()
     assert shown.out == ""
     assert "\x1b" not in shown.err
-    assert "Held-out sampled accuracy" in shown.err
+    lines = shown.err.splitlines()
+    said = json.loads((tmp_path / "r" / "summary.json").read_text())["conclusion"]["sentence"]
+    assert lines[-2] == said and lines[-1].startswith("report: ")
 
 
 def test_time_that_holds_no_step_is_an_error_with_the_arithmetic(tmp_path) -> None:

@@ -102,13 +102,13 @@ class RichView:
         with _unbroken():
             self.console.print(Text(one_line(text)))
 
-    def table(self, comparison: Comparison) -> None:
+    def table(self, comparison: Comparison, sentence: str = "") -> None:
         self.close()
         with _unbroken():
             self.console.print(result_table(comparison, self.console.width))
-            self.console.print(Text(headline(comparison), "bold"))
             if levels := by_level(comparison):
                 self.console.print(Text(levels))
+            self.console.print(Text(one_line(sentence) or headline(comparison), "bold"))
 
     def close(self) -> None:
         live, self.live = self.live, None

@@ -74,8 +74,8 @@ class NotebookView:
         self.notes.append(text)
         self._draw(force=True)
 
-    def table(self, comparison: Comparison) -> None:
-        self.result = "\n".join(map(safe, table_lines(comparison)))
+    def table(self, comparison: Comparison, sentence: str = "") -> None:
+        self.result = "\n".join(map(safe, table_lines(comparison, sentence)))
         self._draw(force=True)
 
     def close(self) -> None:
@@ -93,7 +93,8 @@ class NotebookView:
             parts.append(_line(f"{prompt} {answer} – {status}, expected {gold}", "opacity: .75"))
         parts += map(_line, self.notes[-NOTES:])
         if self.result:
-            parts.append(f"<pre style='font-family: monospace'>{html.escape(self.result)}</pre>")
+            style = "font-family: monospace; white-space: pre-wrap"  # sentences are long
+            parts.append(f"<pre style='{style}'>{html.escape(self.result)}</pre>")
         return "".join(parts)
 
     def _draw(self, force: bool = False) -> None:

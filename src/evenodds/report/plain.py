@@ -72,9 +72,9 @@ class PlainView:
         self._flush()
         self._write(one_line(text))
 
-    def table(self, comparison: Comparison) -> None:
+    def table(self, comparison: Comparison, sentence: str = "") -> None:
         self._flush()
-        for line in table_lines(comparison):
+        for line in table_lines(comparison, sentence):
             self._write(line)
 
     def close(self) -> None:
@@ -161,12 +161,15 @@ def last_line(prompt: str) -> str:
     return safe(prompt).rstrip().rpartition("\n")[2]
 
 
-def table_lines(comparison: Comparison) -> list[str]:
-    """The final table in at most 91 columns, mostly fewer than 80, with its sentences."""
+def table_lines(comparison: Comparison, sentence: str = "") -> list[str]:
+    """The final table in at most 91 columns, mostly fewer than 80, with its sentences.
+
+    sentence: what stands in place of the comparison's own.
+    """
     rows = [TABLE_HEAD, *(table_row(row) for row in comparison.rows)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [_aligned(row, widths) for row in rows]
-    return [*lines, *filter(None, [headline(comparison), by_level(comparison)])]
+    return [*lines, *filter(None, [by_level(comparison), sentence or headline(comparison)])]
 
 
 def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:

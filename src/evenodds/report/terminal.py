@@ -40,8 +40,12 @@ class View(Protocol):
         """A line that stays."""
         ...
 
-    def table(self, comparison: Comparison) -> None:
-        """The final table: base against trained by level."""
+    def table(self, comparison: Comparison, sentence: str = "") -> None:
+        """The final table: base against trained by level, and the sentence to take away.
+
+        sentence: the run's conclusion, which knows of audit and canaries as the comparison does
+        not; where there is none, the comparison's own.
+        """
         ...
 
     def close(self) -> None:

@@ -18,6 +18,8 @@ from evenodds.judge import Judge, open_judge
 from evenodds.machine import prepare_environment
 from evenodds.report import write_report
 from evenodds.report.comparison import Comparison, compare
+from evenodds.report.conclusion import conclude
+from evenodds.report.record import read_run
 from evenodds.report.terminal import View, make_view
 from evenodds.run.build import (
     OWN_TASK,
@@ -307,7 +309,7 @@ def _run(session: Session, argv: Sequence[str]) -> Result:
         raise
     session.save_model()
     comparison = compare(base, final)
-    session.view.table(comparison)
+    session.view.table(comparison, _conclusion(session))
     session.sinks.summary(_gains(comparison))
     _report(session)
     return Result(folder.path, state.step, _told_of_alarm(session, state.step), comparison)
@@ -339,6 +341,13 @@ def _is_finished(folder: RunFolder) -> bool:
     except (OSError, EvenoddsError):
         return False
     return ended and folder.report.exists()
+
+
+def _conclusion(session: Session) -> str:
+    """The sentence of the report, so that the terminal cannot say another one; else nothing."""
+    with suppress(Exception):  # as for the page
+        return conclude(read_run(session.folder.path)).sentence
+    return ""
 
 
 def _report(session: Session) -> None:
