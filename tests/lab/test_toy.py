@@ -277,8 +277,8 @@ def test_the_verdict_says_yes_and_no() -> None:
 
 def test_intervals_over_seeds_are_students() -> None:
     found = over_seeds([1.0, 2.0, 3.0, 4.0, 5.0])
-    half = 2.776 * math.sqrt(2.5) / math.sqrt(5)
-    assert (found.mean, found.low, found.high) == pytest.approx((3, 3 - half, 3 + half))
+    half = 2.776445 * math.sqrt(2.5) / math.sqrt(5)
+    assert (found.mean, found.low, found.high) == pytest.approx((3, 3 - half, 3 + half), rel=1e-5)
     assert over_seeds([2.0]).high == math.inf
     wide, narrow = over_seeds(np.arange(14.0)), over_seeds(np.arange(15.0))
     assert wide.high - wide.mean == pytest.approx(2.160 * 4.1833 / math.sqrt(14), rel=1e-3)

@@ -19,6 +19,7 @@ from evenodds.statistics import (
     mcnemar,
     p_value,
     paired_difference,
+    unpaired_difference,
     wilson_interval,
 )
 
@@ -133,3 +134,12 @@ def test_a_p_value_goes_with_its_interval():
     assert interval(1 - p * 0.99).low <= 0 <= interval(1 - p * 0.99).high
     assert p_value(lambda _: Estimate(0.5, 0.4, 0.6)) == 1e-9
     assert p_value(lambda _: Estimate(0.0, -0.1, 0.1)) == 1.0
+
+
+def test_an_unpaired_difference_is_the_paired_rule_without_a_correlation() -> None:
+    """Newcombe 1998, table II, method 10: 56 of 70 less 48 of 80 is .2000 [.0524, .3339]."""
+    sides = [Estimate(right / n, *wilson_interval(right, n)) for right, n in ((48, 80), (56, 70))]
+    found = unpaired_difference(*sides)
+    assert (found.mean, found.low, found.high) == pytest.approx((0.2, 0.0524, 0.3339), abs=1e-4)
+    unknown = unpaired_difference(Estimate(math.nan, 0.0, 1.0), sides[1])
+    assert math.isnan(unknown.mean) and (unknown.low, unknown.high) == (-1.0, 1.0)

@@ -10,7 +10,7 @@ from typing import Any
 from evenodds.evaluation import Record, finite
 from evenodds.report.pairs import Change, Pair, change_of
 from evenodds.report.series import is_number
-from evenodds.statistics import Estimate, clustered_rate
+from evenodds.statistics import Estimate, clustered_rate, unpaired_difference
 
 REFUSED = 0.05
 """The share of what is paid that the audit must refuse before a run is called hacked."""
@@ -93,7 +93,7 @@ def audit_of(pairs: Sequence[Pair], verifier: str) -> Audit | None:
     if right is None or disagreement is None:
         return None
     before, after = (_refused([getattr(p, side) for p in pairs]) for side in ("before", "after"))
-    return Audit(verifier, before, after, difference(before, after), right, disagreement)
+    return Audit(verifier, before, after, unpaired_difference(before, after), right, disagreement)
 
 
 def _refused(problems: Sequence[Record]) -> Estimate:
@@ -118,21 +118,6 @@ def refused_of(problem: Record) -> tuple[int, int] | None:
     overpaid = min(max(0, overpaid), differ)
     paid = audited + 2 * overpaid - differ
     return overpaid, max(paid, overpaid)
-
-
-def difference(before: Estimate, after: Estimate) -> Estimate:
-    """after - before of two rates, from their intervals: never of zero width.
-
-    Newcombe's hybrid score interval (1998, Statistics in Medicine 17, method 10), which takes the
-    two as independent. Rates of the same problems mostly rise and fall together, and then it is
-    too wide rather than too narrow.
-    """
-    mean = after.mean - before.mean
-    if math.isnan(mean):
-        return Estimate(math.nan, -1.0, 1.0)
-    below = math.hypot(after.mean - after.low, before.high - before.mean)
-    above = math.hypot(after.high - after.mean, before.mean - before.low)
-    return Estimate(mean, max(-1.0, mean - below), min(1.0, mean + above))
 
 
 def canaries_of(base: Record | None, final: Record | None) -> Canaries | None:

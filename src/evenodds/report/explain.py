@@ -6,10 +6,10 @@ of a range, or a function of a person's own that gave something that is not fini
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
+
+from evenodds.evaluation import finite
 
 Force = Literal["full", "cut", "capped"]
 
@@ -171,12 +171,4 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain data that is valid JSON: None stands for what is not finite."""
-        return _finite(asdict(self))
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _finite(item) for name, item in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+        return finite(asdict(self))

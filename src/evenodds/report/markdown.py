@@ -7,11 +7,12 @@ from collections.abc import Iterable, Sequence
 from evenodds.report.beside import caution, control_sentence
 from evenodds.report.changes import Measure
 from evenodds.report.checks import bench_of, question
-from evenodds.report.comparison import Row, overall_side, sides
+from evenodds.report.comparison import overall_side, sides
 from evenodds.report.cost import cost_rows
 from evenodds.report.escape import md_block, md_text, without_paths
 from evenodds.report.facts import facts, repeat_command
 from evenodds.report.findings import Findings, worse_sentence
+from evenodds.report.series import spread
 from evenodds.report.signs import alarm_sentence, raised_of
 from evenodds.report.text import shortened
 
@@ -64,7 +65,7 @@ def table(found: Findings) -> list[str]:
     if compared is None:
         return _single(found)
     rows = [row for row in compared.rows if row.level is not None]
-    shown = rows if len(rows) <= LEVELS else _spread(rows)
+    shown = [rows[at] for at in spread(len(rows), LEVELS)]
     cells = [
         (row.label, str(row.problems), str(row.before.sampled), str(row.after.sampled),
          row.gain.points(), row.verdict)
@@ -73,10 +74,6 @@ def table(found: Findings) -> list[str]:
     left = f"{len(rows) - len(shown)} other levels are in report.html."
     more = ["", left] if len(shown) < len(rows) else []
     return [*grid(("level", "problems", "before", "after", "change", "verdict"), cells), *more]
-
-
-def _spread(rows: Sequence[Row]) -> list[Row]:
-    return [rows[round(at * (len(rows) - 1) / (LEVELS - 1))] for at in range(LEVELS)]
 
 
 def grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

@@ -9,7 +9,12 @@ docs/statistics.md has the formulas and the figures.
 
 from evenodds.statistics.bootstrap import bootstrap_interval
 from evenodds.statistics.catch_up import CatchUp, catch_up
-from evenodds.statistics.differences import gained_minus_lost, mcnemar, paired_difference
+from evenodds.statistics.differences import (
+    gained_minus_lost,
+    mcnemar,
+    paired_difference,
+    unpaired_difference,
+)
 from evenodds.statistics.estimate import Estimate
 from evenodds.statistics.groups import (
     expected_draws_for_informative_groups,
@@ -43,5 +48,6 @@ __all__ = [
     "pass_at_k_independent",
     "pooled_difference",
     "pooled_mean",
+    "unpaired_difference",
     "wilson_interval",
 ]

@@ -50,11 +50,33 @@ def paired_ends(
     first, low0, high0 = mean_ends(before, confidence, DOUBT)
     second, low1, high1 = mean_ends(after, confidence, DOUBT)
     bound = 2 * _correlation(before, after)
+    return _put_together((first, low0, high0), (second, low1, high1), bound)
+
+
+def _put_together(
+    before: tuple[Values, Values, Values], after: tuple[Values, Values, Values], bound: Values
+) -> tuple[Values, Values, Values]:
+    """Newcombe's rule. before, after: mean, low and high of each. bound: twice the correlation."""
+    (first, low0, high0), (second, low1, high1) = before, after
     down0, up0, down1, up1 = first - low0, high0 - first, second - low1, high1 - second
     below = np.sqrt(np.maximum(0.0, down1**2 + up0**2 - bound * down1 * up0))
     above = np.sqrt(np.maximum(0.0, up1**2 + down0**2 - bound * up1 * down0))
     gain = second - first
     return gain, np.maximum(-1.0, gain - below), np.minimum(1.0, gain + above)
+
+
+def unpaired_difference(before: Estimate, after: Estimate) -> Estimate:
+    """after - before of two rates that are known by their intervals alone.
+
+    The rule of `paired_difference` without a correlation, which is Newcombe's own (1998, method
+    10). Rates of the same problems mostly rise and fall together: then it is too wide rather than
+    too narrow. Where one of the means is NaN so is this one, and the interval is [-1, 1].
+    """
+    one, two = ((np.array(e.mean), np.array(e.low), np.array(e.high)) for e in (before, after))
+    mean, low, high = _put_together(one, two, np.array(0.0))
+    if math.isnan(mean):
+        return Estimate(math.nan, -1.0, 1.0)
+    return Estimate(float(mean), float(low), float(high))
 
 
 def _correlation(before: Values, after: Values) -> Values:

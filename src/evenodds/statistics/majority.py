@@ -12,6 +12,7 @@ import numpy as np
 from evenodds.errors import UsageError
 from evenodds.statistics.checks import Values, require_count
 from evenodds.statistics.estimate import Estimate
+from evenodds.statistics.pass_at import log_factorials
 from evenodds.statistics.rates import mean_of_shares
 
 
@@ -84,8 +85,8 @@ def _binomial(n: int, most: int, taken: float) -> Values:
     Nobody may write into what is returned.
     """
     drawn = np.arange(min(n, most) + 1)
-    factorials = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])  # their logs
-    ways = factorials[n] - factorials[drawn] - factorials[n - drawn]
+    logs = log_factorials(n)
+    ways = logs[n] - logs[drawn] - logs[n - drawn]
     return np.exp(ways + drawn * math.log(taken) + (n - drawn) * math.log1p(-taken))
 
 

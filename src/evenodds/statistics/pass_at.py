@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from evenodds.errors import UsageError
 from evenodds.statistics.checks import Values, counts_of, require_count, require_share
 from evenodds.statistics.estimate import Estimate
-from evenodds.statistics.rates import mean_of_shares
+from evenodds.statistics.rates import mean_of_shares, samples_worth
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:
@@ -61,23 +61,22 @@ def _estimate(tries: Values, right: Values, k: int, confidence: float) -> Estima
     if not kept.any():
         most = int(max([0, *tries]))
         raise UsageError(f"pass@{k} needs {k} answers to a problem. Got at most {most}. Lower k.")
-    # never worth more than the answers themselves
-    samples = int(kept.sum()) ** 2 / float((1 / tries[kept]).sum())
-    return mean_of_shares(pass_at_k_values(tries[kept], right[kept], k), confidence, samples)
+    values = pass_at_k_values(tries[kept], right[kept], k)
+    return mean_of_shares(values, confidence, samples_worth(tries[kept]))
 
 
 def pass_at_k_values(n: Values, c: Values, k: int) -> Values:
     """`pass_at_k` elementwise: arrays of whole numbers, every n at least k."""
     tries, right = np.broadcast_arrays(n, c)
     tries, wrong = tries.astype(np.int64), (tries - right).astype(np.int64)
-    logs = _log_factorials(int(tries.max(initial=0)))
+    logs = log_factorials(int(tries.max(initial=0)))
     kept = np.maximum(wrong - k, 0)
     failed = np.exp(logs[wrong] - logs[kept] + logs[tries - k] - logs[tries])
     found = np.where(wrong < k, 1.0, 1.0 - failed)
     return np.where(wrong == tries, 0.0, found)  # to the last bit
 
 
-@lru_cache(maxsize=8)
-def _log_factorials(most: int) -> Values:
+@lru_cache(maxsize=64)
+def log_factorials(most: int) -> Values:
     """[most + 1] log 0!, log 1!, … Nobody may write into it."""
     return np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, most + 1)))])

@@ -52,9 +52,15 @@ def clustered_rate(right: ArrayLike, tries: ArrayLike, confidence: float = 0.95)
     right_, tries_ = counts_of(right, tries)
     if not right_.size:
         return Estimate(math.nan, 0.0, 1.0)
-    # the mean weighs problems alike, so unequal tries are worth fewer samples than their sum
-    samples = right_.size**2 / float((1 / tries_).sum())
-    return mean_of_shares(right_ / tries_, confidence, samples)
+    return mean_of_shares(right_ / tries_, confidence, samples_worth(tries_))
+
+
+def samples_worth(tries: Values) -> float:
+    """How many answers a mean over problems is worth at most; tries: [problems], none of them 0.
+
+    It weighs problems alike, so that unequal tries are worth fewer answers than their sum.
+    """
+    return tries.size**2 / float((1 / tries).sum())
 
 
 def mean_of_shares(

@@ -13,9 +13,7 @@ from numpy.typing import ArrayLike
 from evenodds.lab.toy.experiment import SIDES, ToyResult
 from evenodds.lab.toy.measure import METRICS
 from evenodds.statistics import Estimate, paired_difference
-
-# 97.5 % quantiles of Student's t for 1, 2, … degrees of freedom; beyond, the normal one is close
-T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160)
+from evenodds.statistics.quantiles import student_quantile
 
 RISES = ("accuracy", "mean reward")
 FALLS = (
@@ -63,7 +61,7 @@ def over_seeds(values: ArrayLike) -> Estimate:
     mean, size = float(found.mean()), found.size
     if size < 2:
         return Estimate(mean, -math.inf, math.inf)
-    quantile = T[size - 2] if size - 2 < len(T) else 1.96 + 2.5 / (size - 1)
+    quantile = float(student_quantile(np.array(size - 1.0)))
     half = quantile * float(found.std(ddof=1)) / math.sqrt(size)
     return Estimate(mean, mean - half, mean + half)
 
