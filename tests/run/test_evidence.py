@@ -266,3 +266,34 @@ def test_it_is_told_what_is_asked_for(tmp_path) -> None:
     parts = ["sampled", "greedy", "canaries", "control task addition"]
     titles = ["evaluating the base", "evaluating the trained policy"]
     assert view.phases == [f"{title}, {part}" for title in titles for part in parts]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "said"),
+    [
+        ('"a\\ud800b"', "no Unicode"),
+        ('[{"role": "user", "content": "7*8="}]', "no chat template"),
+        (f'"{"1" * 100_001}"', "too long for a canary. Got 100,001"),
+    ],
+)
+def test_a_canary_that_cannot_be_asked_is_refused_before_anything_is_written(
+    tmp_path, prompt, said
+) -> None:
+    (tmp_path / "canaries.jsonl").write_text(f'{{"prompt": {prompt}}}\n')
+    with pytest.raises(UsageError, match=said):
+        run(tmp_path, audit__canaries=str(tmp_path / "canaries.jsonl"))
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_home_that_there_is_not_is_a_path_like_another(tmp_path) -> None:
+    with pytest.raises(UsageError, match=r"~nobody-here/x.jsonl does not exist"):
+        run(tmp_path, audit__canaries="~nobody-here/x.jsonl")
+    with pytest.raises(UsageError, match=r"~nobody-here"):
+        run(tmp_path, policy__name="~nobody-here/x")
+
+
+def test_what_an_audit_or_a_control_lacks_names_its_own_setting(tmp_path) -> None:
+    with pytest.raises(UsageError, match=r"Choose another --audit.verifier"):
+        run(tmp_path, audit__verifier="choice")
+    with pytest.raises(UsageError, match=r"evaluation.control cannot be 'gsm8k'"):
+        run(tmp_path, evaluation__control="gsm8k")

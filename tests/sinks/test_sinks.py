@@ -219,3 +219,42 @@ def test_the_sink_in_the_docs_works(tmp_path, monkeypatch) -> None:
     outlets.close()
     assert seen == [{"run.seed": 0}, (1, {"heldout/pass_at_1": 0.5}), "end"]
     assert len([line for line in code.splitlines() if line.strip()]) <= 22
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("S = 3", "is no class. Got a int"),
+        ("class S: pass", "S() takes no arguments"),
+        ("class S:\n    def __init__(self, run): raise SystemExit(0)", "SystemExit: 0"),
+        (
+            "class S:\n    def __init__(self, run): pass\n    def log(self, s, v): pass",
+            "lacks methods",
+        ),
+    ],
+)
+def test_what_is_no_sink_is_refused_in_one_line(tmp_path, body, said) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(body)
+    with pytest.raises(UsageError) as refused:
+        open_sinks(factories_of([f"{file}:S"]), facts(tmp_path))
+    assert said in str(refused.value) and "\n" not in str(refused.value)
+
+
+def test_a_sink_that_exits_or_loses_a_method_is_told_and_ends_no_run() -> None:
+    class Exits(Broken):
+        def log(self, step, values) -> None:
+            raise SystemExit(3)
+
+    class Loses(Broken):
+        def log(self, step, values) -> None: ...
+        def __getattribute__(self, name):
+            if name == "close":
+                raise AttributeError(name)
+            return object.__getattribute__(self, name)
+
+    told: list[str] = []
+    outlets = Outlets({"exits": Exits(), "loses": Loses()}, told.append)
+    outlets.log(1, VALUES)
+    outlets.close()
+    assert [line.split()[1] for line in told] == ["exits", "loses"]

@@ -10,6 +10,7 @@ from typing import Any, cast, get_args, get_origin
 
 from evenodds.cli.parser import Parser as Parser
 from evenodds.errors import UsageError
+from evenodds.places import expanded
 from evenodds.run.config import Config, Data, fields, make_config, merge, read_toml
 from evenodds.run.settings import choices_of
 
@@ -104,7 +105,8 @@ def entry(flag: str, text: str) -> tuple[str, Any]:
     """`key=value`, where the value is as JSON writes it (`true`, a list), or else a text."""
     key, sign, value = (part.strip() for part in text.partition("="))
     if not sign or not key:
-        raise UsageError(f"--{flag} takes KEY=VALUE. Got {text[:60]!r}. Write percent=ratio.")
+        example = "kl_blowup=0.3" if flag == "alarms.thresholds" else "percent=ratio"
+        raise UsageError(f"--{flag} takes KEY=VALUE. Got {text[:60]!r}. Write {example}.")
     try:
         return key, json.loads(value)
     except (ValueError, RecursionError):
@@ -114,7 +116,7 @@ def entry(flag: str, text: str) -> tuple[str, Any]:
 def given(found: argparse.Namespace) -> dict[str, Any]:
     """The settings that were named on the command line, by dotted name."""
     model = getattr(found, "policy.name", None) or ""
-    if "=" in model and not Path(model).expanduser().exists():
+    if "=" in model and not expanded(model).exists():
         raise UsageError(
             f"--policy names a model here. Got {model!r}. An entry of the verifier's policy table "
             f"is --task.policy {model}."

@@ -6,12 +6,14 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from evenodds.places import expanded
+
 CARD = "README.md"
 
 
 def _found_base(name: str) -> str:
     """A local folder by its absolute path, so that it is found from anywhere; a hub name as is."""
-    path = Path(name).expanduser()
+    path = expanded(name)
     return str(path.absolute()) if name and path.exists() else name
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from evenodds.errors import UsageError, unknown
-from evenodds.places import BUNDLED, SMALL, bundled_folder
+from evenodds.places import BUNDLED, SMALL, bundled_folder, expanded
 from evenodds.policies.checks import (
     one_line,
     require_complete,
@@ -91,7 +91,7 @@ def resolve(name: str) -> str:
     """A local folder or a hub name, as transformers takes it; the bundled model by its own name."""
     if name == BUNDLED:
         return str(bundled_folder())
-    path = Path(name).expanduser()
+    path = expanded(name)
     if path.exists():
         if not (path / "config.json").exists() and not (path / "adapter_config.json").exists():
             raise UsageError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from evenodds.errors import UsageError
 from evenodds.judge import Judge, JudgeOptions, OpenJudge, open_judge, rows_by
 from evenodds.judge.audit import Audit, audit_metrics, is_right
 from evenodds.judge.canary import Canary, find_canary
+from evenodds.places import expanded
 from evenodds.run.config import Config
 from evenodds.run.timing import Stopwatch
 from evenodds.tasks import Task, check_gold
@@ -23,7 +24,11 @@ from evenodds.tasks.rows import read_file
 from evenodds.verifiers import RegisteredVerifier, Verifier, find_verifier
 from evenodds.verifiers.function import NAME
 
+if TYPE_CHECKING:
+    from evenodds.policies import Policy
+
 MOST_CANARIES = 1000
+LONGEST_CANARY = 100_000  # characters of a file's prompt; a tokenizer takes minutes for millions
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,7 @@ class _Audited:
     task: Task
     verifier: Verifier
     verifier_name: str
+    verifier_flag: str = "--audit.verifier"
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.task, name)
@@ -114,7 +120,7 @@ def _prompts(name: str | None, style: str, canary: Canary | None) -> tuple[Probl
             "audit.canaries needs a verifier that reads a gold which nobody can know. Got one "
             "that does not look at problem.answer, or wants more than an answer. Leave it out."
         )
-    rows = read_file(Path(name).expanduser())
+    rows = read_file(expanded(name))
     if len(rows) > MOST_CANARIES:
         raise UsageError(f"{name!r} is too long. Got {len(rows)} rows. Give {MOST_CANARIES}.")
     return tuple(
@@ -126,6 +132,11 @@ def _prompts(name: str | None, style: str, canary: Canary | None) -> tuple[Probl
 def _prompt(place: str, row: Mapping[str, object], style: str) -> Prompt:
     """The prompt of one row, as a text or as the messages of a conversation."""
     prompt = row.get("prompt")
+    if len(str(prompt)) > LONGEST_CANARY:
+        raise UsageError(
+            f"{place} is too long for a canary. Got {len(str(prompt)):,} characters. "
+            f"Give {LONGEST_CANARY:,} at most."
+        )
     if isinstance(prompt, str) and prompt.strip():
         return user_message(prompt) if style == "chat" else prompt
     if isinstance(prompt, list) and prompt:
@@ -136,6 +147,19 @@ def _prompt(place: str, row: Mapping[str, object], style: str) -> Prompt:
     raise UsageError(
         f'{place} is no canary. Got {str(row)[:80]!r}. Write {{"prompt": "…"}} in each row.'
     )
+
+
+def require_askable(prompts: Sequence[Problem], policy: Policy, budget: int) -> None:
+    """Raise `UsageError` for a canary that the policy cannot read. budget: tokens of an answer."""
+    codec, room = policy.codec, policy.context
+    for problem in prompts:
+        codec.require_readable(codec.render(problem.prompt))
+        tokens = codec.encode(problem.prompt).size
+        if room is not None and tokens + budget > room:
+            raise UsageError(
+                f"a prompt of audit.canaries is too long. Got {tokens} tokens, and answers of "
+                f"{budget}, where {room} are read. Shorten it."
+            )
 
 
 def _message(value: Any) -> Message:

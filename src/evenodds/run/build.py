@@ -16,7 +16,7 @@ from evenodds.errors import UsageError
 from evenodds.judge import open_judge, rows_by
 from evenodds.judge.chance import NAME as COIN
 from evenodds.judge.options import JudgeOptions, default_workers
-from evenodds.places import BUNDLED, SMALL, bundled_folder
+from evenodds.places import BUNDLED, SMALL, bundled_folder, expanded
 from evenodds.run.audit import Evidence, evidence_of
 from evenodds.run.config import Config
 from evenodds.run.control import Beside, control_of
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 def own_style(policy: str) -> str:
     """`bare` for models whose config.json says so, as the bundled one's does, else few_shot."""
-    folder = bundled_folder() if policy == BUNDLED else Path(policy).expanduser()
+    folder = bundled_folder() if policy == BUNDLED else expanded(policy)
     adapter = _json(folder / "adapter_config.json")
     if adapter:
         return own_style(str(adapter.get("base_model_name_or_path") or ""))

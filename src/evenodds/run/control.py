@@ -55,7 +55,13 @@ def control_of(config: Config, task: Task, style: str) -> Beside:
         shots=config.task.shots,
         held_out=min(config.evaluation.control_problems, MAX_HELD_OUT),
     )
-    control = make_task(name, options)
+    try:
+        control = make_task(name, options)
+    except UsageError as error:
+        raise UsageError(
+            f"evaluation.control cannot be {name[:80]!r}: {error} The settings in [task] are not "
+            "those of a control: it is a task that needs none, or a file with prompt and answer."
+        ) from error
     _require_outside(control, task, name)
     return Beside(control, "", is_auto)
 

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 from evenodds.evaluation import Evaluation, EvaluationSettings, evaluate
 from evenodds.judge import open_judge
-from evenodds.run.audit import evidence_of
+from evenodds.run.audit import evidence_of, require_askable
 from evenodds.run.build import evaluation_budget, judge_options, style_of
 from evenodds.run.control import control_of, opened_control, readable
 from evenodds.run.opened import Opened
@@ -31,6 +31,7 @@ def fresh(
     with ExitStack() as stack:
         judge = stack.enter_context(open_judge(task.verifier, options))
         evidence = evidence_of(config, task, style, judge, options)
+        require_askable(evidence.prompts, opened.policy, evaluation_budget(config))
         audit = evidence.audit
         return evaluate(
             name,

@@ -21,6 +21,7 @@ from evenodds.report.comparison import Comparison, compare
 from evenodds.report.conclusion import conclude
 from evenodds.report.record import read_run
 from evenodds.report.terminal import View, make_view
+from evenodds.run.audit import require_askable
 from evenodds.run.build import (
     OWN_TASK,
     Plan,
@@ -171,6 +172,7 @@ def _train(
 def check_fit(policy: Policy, plan: Plan) -> None:
     """Raise `UsageError` if the task's texts do not fit: template, alphabet, length."""
     task, codec = plan.task, policy.codec
+    require_askable(plan.evidence.prompts, policy, evaluation_budget(plan.config))
     rng = np.random.default_rng(0)
     levels = range(len(task.levels))
     problems = [problem for level in levels for problem in task.held_out(level)]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from queue import Full, Queue
 from typing import Any
 
+from evenodds.own import FAILURES, described
 from evenodds.sinks.protocol import Sink
 
 WAITING = 1000  # steps that may wait for a slow sink; what comes then is left out there
@@ -41,7 +42,7 @@ class Outlet:
 
     def end(self) -> None:
         """Ask the sink to close once it has what waits."""
-        self._do(self._sink.close)
+        self._do(lambda: self._sink.close())
         self._do(None)
 
     def wait(self, seconds: float) -> None:
@@ -62,9 +63,9 @@ class Outlet:
         while (job := self._jobs.get()) is not None:
             try:
                 job()
-            except Exception as error:  # whatever a dashboard raises
+            except FAILURES as error:  # whatever a dashboard raises
                 self._is_broken = True
-                self.trouble = f"failed and gets nothing more: {type(error).__name__}: {error}"
+                self.trouble = f"failed and gets nothing more: {described(error)}"
                 return
 
 

@@ -208,11 +208,16 @@ def wrong_of(task: Task, problem: Problem, right: str) -> tuple[str, ...]:
     return wrong_answers(cast(RegisteredVerifier, task.verifier).kind.name, problem, right)
 
 
+def _option(task: Task) -> str:
+    """The flag that names the verifier in question; an audit has another one."""
+    return getattr(task, "verifier_flag", "--verifier")
+
+
 def _paid(task: Task, problem: Problem, said: str) -> UsageError:
     return UsageError(
         f"the verifier {task.verifier_name!r} pays the wrong answer {short(said)} to "
         f"{short(as_text(problem.prompt))}, whose gold is {short(problem.answer)}. "
-        "Choose another --verifier, or change its policy."
+        f"Choose another {_option(task)}, or change its policy."
     )
 
 
@@ -260,7 +265,7 @@ def _refused(
     if isinstance(task, DataTask):
         fits_best = fitting(p.answer for p in task.problems)[0]
         names.sort(key=lambda name: name != fits_best)
-    mend = f"Choose another --verifier ({', '.join(names)}, or file.py:function)"
+    mend = f"Choose another {_option(task)} ({', '.join(names)}, or file.py:function)"
     if verdict.status is Status.TIMEOUT:
         mend = "Raise --judge.seconds"
     more = f"; {count} of {judged} golds are unreadable" if count > 1 else ""
