@@ -29,6 +29,7 @@ class Finding:
 
 
 Cause = Callable[[Case], Finding | None]
+FEW = 15  # updates after which a policy that learns has moved
 
 
 def random_reward(case: Case) -> Finding | None:
@@ -160,9 +161,6 @@ def rate_too_low(case: Case) -> Finding | None:
     rate = case.now("learning_rate")
     remedy = f"Raise learner.learning_rate (it is {rate:.1e}) by 3 to 10 times"
     return Finding("learning rate too low", words, remedy, 0.8 if kl is not None else 0.6)
-
-
-FEW = 15  # updates after which a policy that learns has moved
 
 
 def _scatter(case: Case) -> float:

@@ -76,12 +76,17 @@ def _wrong_left(history: History) -> float:
     return min(1.0, max((1 - median(now)) / (1 - start), 0.02))
 
 
+def _lately(history: History, name: str) -> float | None:
+    """The median of the last three values of a metric; None where there are fewer."""
+    values = history.values(name, 3)
+    return median(values) if values.size == 3 else None
+
+
 def heavy_ratio_tail(history: History, threshold: float) -> Sign | None:
     """A hundredth of all tokens whose probability grew by more than this factor."""
-    high = history.values("ratio/p99", 3)
-    if high.size < 3 or median(high) <= threshold:
+    now = _lately(history, "ratio/p99")
+    if now is None or now <= threshold:
         return None
-    now = median(high)
     words = f"the ratio of new to old probability is above {now:.3g} for a hundredth of the tokens"
     return Sign(now, words)
 
@@ -101,10 +106,9 @@ def kl_blowup(history: History, threshold: float) -> Sign | None:
 
 def clip_saturated(history: History, threshold: float) -> Sign | None:
     """A share of tokens so large outside the clip range that updates are mostly cut off."""
-    values = history.values("clip_ratio/region_mean", 3)
-    if values.size < 3 or median(values) <= threshold:
+    now = _lately(history, "clip_ratio/region_mean")
+    if now is None or now <= threshold:
         return None
-    now = median(values)
     return Sign(now, f"the clip cuts the gradient of {now:.0%} of all tokens")
 
 
@@ -124,10 +128,9 @@ def grad_spike(history: History, threshold: float) -> Sign | None:
 
 def sampler_mismatch(history: History, threshold: float) -> Sign | None:
     """Log-probabilities of the sampler that are not those of the learner."""
-    values = history.values("sampling/sampling_logp_difference/mean", 3)
-    if values.size < 3 or median(values) <= threshold:
+    now = _lately(history, "sampling/sampling_logp_difference/mean")
+    if now is None or now <= threshold:
         return None
-    now = median(values)
     words = f"sampler and learner differ by {now:.3g} nats a token before any update"
     return Sign(now, words)
 
