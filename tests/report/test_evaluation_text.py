@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from evenodds.cli.commands.eval import require_judged
 from evenodds.domain import Limits
 from evenodds.errors import UsageError
 from evenodds.evaluation import (
@@ -17,6 +16,7 @@ from evenodds.evaluation import (
     summary_of,
 )
 from evenodds.report.evaluation_text import table
+from evenodds.run.fresh import require_judged
 from tests.report import synthetic
 
 
@@ -117,5 +117,5 @@ def test_an_evaluation_without_a_judged_answer_is_refused_in_one_line() -> None:
     level = LevelResult(0, "only", (problem,), 0.1)
     found = Evaluation("fake", EvaluationSettings(Limits(8)), (level,), "the database is down")
     with pytest.raises(UsageError, match="the database is down") as caught:
-        require_judged(found)
+        require_judged("mine", found)
     assert "\n" not in str(caught.value)

@@ -81,11 +81,12 @@ def case_of(
 ) -> Case:
     """What the records say, made ready to be asked. Of groups the last `RECENT` lines count."""
     empty = Case(config, Facts(), (), (), np.zeros(0))
+    usual = Facts()
     facts = Facts(
-        group_size=int(empty.number("sampling", "group_size", 16)),
-        max_tokens=int(empty.number("sampling", "max_tokens", 96)),
-        max_grad_norm=float(empty.number("learner", "max_grad_norm", 1.0)),
-        passes=int(empty.number("learner", "passes", 1)),
+        group_size=int(empty.number("sampling", "group_size", usual.group_size)),
+        max_tokens=int(empty.number("sampling", "max_tokens", usual.max_tokens)),
+        max_grad_norm=float(empty.number("learner", "max_grad_norm", usual.max_grad_norm)),
+        passes=int(empty.number("learner", "passes", usual.passes)),
     )
     skipped = [str(row["skipped"]) for row in rows if row.get("skipped")]
     return Case(config, facts, [digest(row, facts) for row in rows], skipped, _rates(groups))

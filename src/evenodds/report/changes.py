@@ -18,7 +18,7 @@ from evenodds.report.conclusion import Evidence
 from evenodds.report.pairs import Change, Pair, change_of
 from evenodds.report.record import RunRecord
 from evenodds.report.series import is_number
-from evenodds.report.text import one_line, safe
+from evenodds.report.text import one_line, percent, safe
 from evenodds.statistics import Estimate, paired_difference
 
 LONGER = 1.1
@@ -51,7 +51,7 @@ class Measure:
     def shown(self) -> tuple[str, str, str]:
         """Before, after and the change with its interval, as a reader wants them."""
         if self.unit == "share":
-            return _percent(self.before), _percent(self.after), self.change.points()
+            return percent(self.before, 1), percent(self.after, 1), self.change.points()
         ends = f"[{self.change.low:+.2f}, {self.change.high:+.2f}]"
         return f"{self.before:.2f}", f"{self.after:.2f}", f"{self.change.mean:+.2f} {ends}"
 
@@ -63,10 +63,6 @@ class Measure:
 
     def to_dict(self) -> dict[str, Any]:
         return {**finite(asdict(self)), "sentence": self.sentence}
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
 
 
 def measures_of(run: RunRecord, found: Evidence, pairs: Sequence[Pair]) -> list[Measure]:

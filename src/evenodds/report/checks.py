@@ -112,7 +112,6 @@ class Bench:
     """The verifier on texts with a known verdict. rows: cells of `HEAD`."""
 
     verdict: str
-    is_fit: bool | None
     rows: tuple[tuple[str, ...], ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
 
@@ -128,15 +127,14 @@ def bench_of(run: RunRecord) -> Bench:
     if not isinstance(bench, Mapping):
         why = f" ({one_line(bench, 200)})" if isinstance(bench, str) else ""
         said = f"The verifier was not put on the bench{why}, so how it errs is not known."
-        return Bench(said, None, facts=facts)
+        return Bench(said, facts=facts)
     known = cast(Mapping[str, Any], bench)
     total = known.get("total")
     total = cast(Mapping[str, Any], total) if isinstance(total, Mapping) else {}
     rows = known.get("rows")
     listed = cast(list[Any], rows) if isinstance(rows, list) else []
     cells = [_cells(row) for row in [*listed, {**total, "category": "all"}] if _is_row(row)]
-    wrong, refused = _count(total, "false_payments"), _count(total, "false_refusals")
-    return Bench(_verdict(known, total), wrong == 0 and refused == 0, tuple(cells), facts)
+    return Bench(_verdict(known, total), tuple(cells), facts)
 
 
 def _verdict(bench: Mapping[str, Any], total: Mapping[str, Any]) -> str:

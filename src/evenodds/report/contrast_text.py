@@ -11,7 +11,7 @@ from evenodds.evaluation import Record
 from evenodds.report.comparison import BETTER, FEWEST, NO_EVIDENCE, TOO_FEW, WORSE
 from evenodds.report.contrast import Arm, Contrast, Line
 from evenodds.report.contrast import contrast as make_contrast
-from evenodds.report.text import counted, listed, one_line
+from evenodds.report.text import counted, listed, one_line, p_words
 from evenodds.statistics import Estimate
 
 WIDTH = 100
@@ -50,7 +50,7 @@ def sentences(contrast: Contrast) -> list[str]:
 def verdict(contrast: Contrast) -> str:
     """`B is better than A: +8.0 points [...]. Better on …, no evidence elsewhere.`"""
     line, a, b = contrast.overall, _name(contrast.first), _name(contrast.second)
-    numbers = f"{line.gain.points()} at one try, {_p(line.adjusted)}"
+    numbers = f"{line.gain.points()} at one try, {p_words(line.adjusted)}"
     said = {
         BETTER: f"{b} is better than {a}: {numbers}.",
         WORSE: f"{b} is worse than {a}: {numbers}.",
@@ -99,7 +99,7 @@ def _turned(contrast: Contrast) -> list[str]:
     return [
         f"Solved at least once: {counted(found.gained, 'problem')} gained, {found.lost} lost, "
         f"{found.kept} kept, {found.never} never "
-        f"(gained - lost {found.net.points()}; McNemar {_p(found.p)})."
+        f"(gained - lost {found.net.points()}; McNemar {p_words(found.p)})."
     ]
 
 
@@ -243,7 +243,7 @@ def _overall(contrast: Contrast) -> list[str]:
         label = "pass@1" if line is contrast.overall else line.label
         lines.append(
             f"{label:<14} {line.problems:>4} {_percent(line.before):>6} {_percent(line.after):>6}  "
-            f"{_gain(line.gain):<22} {_p(line.p)}"
+            f"{_gain(line.gain):<22} {p_words(line.p)}"
         )
     return [*lines, *_length(contrast)]
 
@@ -271,19 +271,11 @@ def _length(contrast: Contrast) -> list[str]:
 
 
 def _gain(gain: Estimate) -> str:
-    if math.isnan(gain.mean):
-        return "-"
-    return f"{100 * gain.mean:+.1f} [{100 * gain.low:+.1f}, {100 * gain.high:+.1f}]"
+    return "-" if math.isnan(gain.mean) else gain.points("")
 
 
 def _percent(value: float) -> str:
     return "-" if math.isnan(value) else f"{100 * value:.1f}"
-
-
-def _p(value: float) -> str:
-    if math.isnan(value):
-        return "-"
-    return "p < .0001" if value < 1e-4 else f"p = {value:.4f}".replace("0.", ".")
 
 
 def _seeds(count: int) -> str:

@@ -27,7 +27,7 @@ from evenodds.report.record import RunRecord
 from evenodds.report.samples import sample_groups
 from evenodds.report.signs import alarm_sentence, declared, flat_of, is_watched, raised_of
 from evenodds.report.story import changes, headline, sharpening, warnings
-from evenodds.report.text import counted, one_line, safe, shortened
+from evenodds.report.text import counted, one_line, percent, safe, shortened
 
 PAGES = Path(__file__).parent / "page"
 LONGEST = 1500  # characters of a text of the run that stands by itself
@@ -67,7 +67,7 @@ def _tokens(value: float | None) -> str:
 
 
 def _share(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.1f} %"
+    return percent(value, 1)
 
 
 def _joined(sentence: str) -> str:

@@ -45,6 +45,16 @@ class Progress:
     words: str
     left: float | None = None
 
+    @property
+    def share(self) -> float:
+        """In [0, 1]; 0 where the whole is not known."""
+        return min(1.0, self.done / self.total) if self.total else 0.0
+
+    @property
+    def told(self) -> str:
+        """`step 42 · 1:17 left`."""
+        return self.words + (f" · {duration(self.left)} left" if self.left is not None else "")
+
 
 @dataclass
 class RichView:
@@ -171,12 +181,10 @@ def training_progress(
 
 def progress_lines(progress: Progress, width: int) -> list[RenderableType]:
     """`training  ━━━━━━━━━╸─────  step 42 · 1:17 left`."""
-    left = f" · {duration(progress.left)} left" if progress.left is not None else ""
-    words = progress.words + left
-    share = min(1.0, progress.done / progress.total) if progress.total else 0.0
+    words = progress.told
     line = Text(f"{progress.name}  ", "bold", no_wrap=True, overflow="crop")
     room = max(5, width - len(line) - len(words) - 2)
-    full = round(share * room)
+    full = round(progress.share * room)
     line.append("━" * full, "cyan").append("─" * (room - full), "dim")
     return [line.append(f"  {words}", "not bold"), Text("")]
 

@@ -18,7 +18,7 @@ from evenodds.report.plain import table_lines
 from evenodds.report.record import RunRecord
 from evenodds.report.sheet import sheet
 from evenodds.report.terminal import Sample
-from evenodds.report.text import duration, one_line, safe
+from evenodds.report.text import one_line, safe
 
 REFRESH = 1.0  # seconds between two figures, at least
 PANELS = 4
@@ -122,10 +122,8 @@ def _line(text: str, style: str = "") -> str:
 
 
 def _bar(progress: Progress) -> str:
-    share = min(1.0, progress.done / progress.total) if progress.total else 0.0
-    left = f" · {duration(progress.left)} left" if progress.left is not None else ""
-    words = html.escape(f"{one_line(progress.name)}: {progress.words}{left}")
-    return f'<div style="{STYLE}"><progress value="{share:.4f}"></progress> {words}</div>'
+    words = html.escape(f"{one_line(progress.name)}: {progress.told}")
+    return f'<div style="{STYLE}"><progress value="{progress.share:.4f}"></progress> {words}</div>'
 
 
 def cell() -> Callable[[str], None]:

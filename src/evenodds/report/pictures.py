@@ -14,13 +14,12 @@ from evenodds.report.plots import (
     Line,
     interval_plot,
     line_plot,
-    percent,
     share_plot,
 )
 from evenodds.report.record import RunRecord
 from evenodds.report.series import Series, is_number, of_metric
 from evenodds.report.svg import nice_ticks
-from evenodds.report.text import shortened
+from evenodds.report.text import percent, shortened
 from evenodds.statistics import CatchUp, Estimate
 
 DIFFICULTY = "Difficulty of the problems"

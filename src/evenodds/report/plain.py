@@ -182,7 +182,6 @@ def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
 def table_row(row: Row) -> tuple[str, ...]:
     """The cells of `TABLE_HEAD`; sampled and greedy rates are those before → after training."""
     sampled = f"{100 * row.before.sampled.mean:.1f} → {100 * row.after.sampled.mean:.1f} %"
-    gain = f"{100 * row.gain.mean:+.1f} [{100 * row.gain.low:+.1f}, {100 * row.gain.high:+.1f}]"
     old, new = row.before.greedy, row.after.greedy
     greedy = f"{100 * old.mean:.0f} → {100 * new.mean:.0f} %" if old and new else "–"
-    return one_line(row.label, 18), sampled, gain, greedy, row.verdict
+    return one_line(row.label, 18), sampled, row.gain.points(""), greedy, row.verdict

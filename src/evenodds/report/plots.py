@@ -35,7 +35,7 @@ from evenodds.report.svg import (
     x_axis,
     y_axis,
 )
-from evenodds.report.text import short
+from evenodds.report.text import percent, short
 from evenodds.statistics import Estimate
 
 BAND_POINTS = 80  # an edge of an area may be coarser than a line
@@ -87,10 +87,6 @@ class Axes:
     x_ticks: Ticks | None = None
     y_ticks: Ticks | None = None
     reference: tuple[float, str] | None = None
-
-
-def percent(value: float) -> str:
-    return f"{100 * value:.0f} %"
 
 
 def line_plot(title: str, lines: Sequence[Line], axes: Axes, bands: Sequence[Band] = ()) -> str:

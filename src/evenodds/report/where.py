@@ -7,7 +7,7 @@ from evenodds.report.conclusion import Evidence
 from evenodds.report.findings import Findings
 from evenodds.report.shown import Turned, gained_of, lost_of
 from evenodds.report.story import by_level, problems_sentence
-from evenodds.report.text import listed, one_line
+from evenodds.report.text import listed, one_line, p_words
 
 
 def sentence(comparison: Comparison, found: Evidence) -> str:
@@ -28,12 +28,8 @@ def coverage(comparison: Comparison) -> str:
     found = comparison.coverage
     return (
         f"{problems_sentence(comparison)} Gained less lost: {found.net.points()} "
-        f"(McNemar's test: p {_p(found.p)})."
+        f"(McNemar's test: {p_words(found.p)})."
     )
-
-
-def _p(value: float) -> str:
-    return "< 0.001" if value < 0.001 else f"= {value:.3f}"
 
 
 def turned_lists(found: Findings) -> list[tuple[str, list[Turned]]]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack
 
+from evenodds.errors import UsageError
 from evenodds.evaluation import Evaluation, EvaluationSettings, evaluate
 from evenodds.judge import open_judge
+from evenodds.report.text import one_line
 from evenodds.run.audit import evidence_of, require_askable
 from evenodds.run.build import evaluation_budget, judge_options, style_of
 from evenodds.run.control import control_of, opened_control, readable
@@ -16,7 +18,7 @@ from evenodds.run.opened import Opened
 def fresh(
     name: str, opened: Opened, settings: EvaluationSettings, tell: Callable[[str, int, int], None]
 ) -> Evaluation:
-    """All that the configuration asks for. name: of the policy.
+    """All that the configuration asks for; at least one answer was judged. name: of the policy.
 
     tell: is called with what is asked for, and how far the sampler is.
     """
@@ -33,7 +35,7 @@ def fresh(
         evidence = evidence_of(config, task, style, judge, options)
         require_askable(evidence.prompts, opened.policy, evaluation_budget(config))
         audit = evidence.audit
-        return evaluate(
+        found = evaluate(
             name,
             opened.sampler,
             judge,
@@ -44,4 +46,15 @@ def fresh(
             control_note=beside.note,
             canaries=evidence.prompts,
             phase=phase,
+        )
+    require_judged(name, found)
+    return found
+
+
+def require_judged(name: str, found: Evaluation) -> None:
+    """Raises `UsageError` where not one answer could be judged: there is no rate to print."""
+    if not found.judged():
+        raise UsageError(
+            f"no answer of {one_line(name, 80)!r} could be judged. Got: "
+            f"{one_line(found.first_note, 200)}. Mend the verifier or the gold answers."
         )

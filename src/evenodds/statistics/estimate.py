@@ -23,8 +23,8 @@ class Estimate:
         head = "unknown" if math.isnan(self.mean) else f"{100 * self.mean:.1f} %"
         return f"{head} {interval}"
 
-    def points(self) -> str:
+    def points(self, unit: str = " points") -> str:
         """A difference of shares in percentage points: `+12.3 points [+8.0, +16.1]`."""
         interval = f"[{100 * self.low:+.1f}, {100 * self.high:+.1f}]"
-        head = "unknown" if math.isnan(self.mean) else f"{100 * self.mean:+.1f} points"
+        head = "unknown" if math.isnan(self.mean) else f"{100 * self.mean:+.1f}{unit}"
         return f"{head} {interval}"

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evenodds.report.plots import percent
 from evenodds.report.record import RunRecord
 from evenodds.report.series import is_number
 from evenodds.report.svg import (
@@ -22,7 +21,7 @@ from evenodds.report.svg import (
     picture,
 )
 from evenodds.report.svg import text as words
-from evenodds.report.text import level_name, shortened
+from evenodds.report.text import level_name, percent, shortened
 
 COLUMNS = 60  # at most so many cells beside each other
 ROW = 16.0  # height of a level

@@ -12,12 +12,12 @@ from evenodds.report.facts import facts
 from evenodds.report.pictures import Picture
 from evenodds.report.series import is_number
 from evenodds.report.signs import Raised, raised
-from evenodds.report.text import duration, short
+from evenodds.report.text import duration, percent, short
 from evenodds.viewer.data import Row, Source
 from evenodds.viewer.filters import Filters
 from evenodds.viewer.group_rows import GroupRow, group_rows
 from evenodds.viewer.listing import Listing
-from evenodds.viewer.pages import Place, percent, render
+from evenodds.viewer.pages import Place, on_one_line, render
 from evenodds.viewer.state import State
 
 LATEST = 8  # groups on the first page
@@ -85,7 +85,7 @@ def tiles(rows: Sequence[Row]) -> list[Tile]:
         if values:
             show = short if kind == "number" else percent
             first, last = values[:10], values[-10:]
-            shown = [show(sum(part) / len(part)) for part in (last, first)]
+            shown = [on_one_line(show(sum(part) / len(part))) for part in (last, first)]
             found.append(Tile(name, *shown))
     return found
 
@@ -112,5 +112,5 @@ def marked(picture: Picture) -> Mapping[str, Any]:
     return {
         "title": picture.title,
         "svg": Markup(picture.svg),
-        "caption": picture.caption.replace(" %", "\u00a0%"),
+        "caption": on_one_line(picture.caption),
     }

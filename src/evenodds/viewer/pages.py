@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from evenodds.report.text import counted, duration, one_line, safe, short
+from evenodds.report.text import counted, duration, one_line, percent, safe, short
 from evenodds.viewer.data import Source
 
 HERE = files("evenodds.viewer")
@@ -75,7 +75,7 @@ def environment() -> Environment:
         "number": short,
         "duration": duration,
         "counted": counted,
-        "percent": percent,
+        "percent": _percent,
     }
     made.filters.update(ours)
     return made
@@ -87,8 +87,13 @@ def compile_templates() -> None:
         environment().get_template(name)
 
 
-def percent(value: float | None) -> str:
-    return "–" if value is None or value != value else f"{100 * value:.0f}\u00a0%"
+def _percent(share: float | None) -> str:
+    return on_one_line(percent(share))
+
+
+def on_one_line(words: str) -> str:
+    """A number and its percent sign stay together where a page breaks its lines."""
+    return words.replace(" %", "\u00a0%")
 
 
 def render(place: Place, template: str, here: str, **values: Any) -> str:

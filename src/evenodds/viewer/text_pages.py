@@ -14,14 +14,13 @@ from evenodds.report.comparison import Comparison
 from evenodds.report.record import RunRecord
 from evenodds.report.series import of_metric
 from evenodds.report.signs import Raised
-from evenodds.report.text import SIGNS, bar, mark_of, one_line, short, shortened, sparkline
+from evenodds.report.text import SIGNS, bar, mark_of, one_line, percent, short, shortened, sparkline
 from evenodds.viewer.compared import Learned, learned
 from evenodds.viewer.data import Source
 from evenodds.viewer.facts_pages import last_lines
 from evenodds.viewer.ladder import levels_of
 from evenodds.viewer.listing import tails
 from evenodds.viewer.overview import newest_alarms, time_words
-from evenodds.viewer.pages import percent
 from evenodds.viewer.table import KINDS, Groups
 
 WIDTH = 100

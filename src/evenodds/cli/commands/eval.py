@@ -7,7 +7,6 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from evenodds.cli.flags import Parser, add_settings, given
-from evenodds.errors import UsageError
 
 if TYPE_CHECKING:
     from evenodds.evaluation import Evaluation, EvaluationSettings
@@ -36,7 +35,6 @@ def main(arguments: list[str]) -> int:
     add_settings(parser, ("policy",), SECTIONS)
     found = parser.parse(arguments)
     evaluation, what = _measure(found.policy, given(found))
-    require_judged(evaluation)
     summary = evaluation.summary()
     if found.json:
         print(json.dumps({**evaluation.to_dict(), "summary": summary.to_dict()}))
@@ -87,15 +85,3 @@ def head(name: str, config: Config, task: Task, settings: EvaluationSettings) ->
         f"{limits.temperature:g}, {greedy},",
         f"at most {limits.max_tokens} tokens, seed {settings.seed}",
     ]
-
-
-def require_judged(evaluation: Evaluation) -> None:
-    """Raises `UsageError` where not one answer could be judged: there is no rate to print."""
-    if evaluation.judged():
-        return
-    from evenodds.report.text import one_line
-
-    raise UsageError(
-        f"no answer could be judged. Got: {one_line(evaluation.first_note, 200)}. "
-        "Mend the verifier or the gold answers."
-    )

@@ -45,15 +45,13 @@ class Base:
 
 @dataclass(frozen=True)
 class Covered:
-    """One prompt: how many of `tries` answers were right before and after, and mean rewards."""
+    """One prompt: how many of `tries` answers were right before and after."""
 
     side: str
     key: str
     tries: int
     before: int
     after: int
-    reward_before: float
-    reward_after: float
 
 
 @dataclass(frozen=True)
@@ -224,8 +222,6 @@ def _covered(side: str, before: Measured, after: Measured) -> list[Covered]:
             len(old.rollouts),
             old.right,
             new.right,
-            float(old.rewards.mean()),
-            float(new.rewards.mean()),
         )
         for old, new in _pairs(side, before, after)
     ]
