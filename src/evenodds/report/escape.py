@@ -39,9 +39,9 @@ def _broken(found: str) -> str:
     return found + BREAK if found in "@#" else f"{found[:1]}{BREAK}{found[1:]}"
 
 
-def md_code(text: str, limit: int = LIMIT) -> str:
+def md_code(text: str) -> str:
     """The text as a code span, in which nothing but a pipe of a table means anything."""
-    plain = one_line(text, limit).replace("|", "\\|") or " "
+    plain = one_line(text, LIMIT).replace("|", "\\|") or " "
     fence = "`" * (1 + max(map(len, re.findall("`+", plain)), default=0))
     pad = " " if plain.startswith("`") or plain.endswith("`") else ""
     return f"{fence}{pad}{plain}{pad}{fence}"

@@ -12,14 +12,15 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
 from evenodds.errors import EvenoddsError
-from evenodds.viewer.facts_pages import settings_page, why_page
+from evenodds.viewer.evaluation_page import answers_page, evaluation_page
 from evenodds.viewer.group_page import group_page
 from evenodds.viewer.groups_page import groups_page
-from evenodds.viewer.held_out import answers_page, evaluation_page
 from evenodds.viewer.library import Library
-from evenodds.viewer.overview import overview_page
+from evenodds.viewer.overview_page import overview_page
 from evenodds.viewer.pages import Place, render, static_files
 from evenodds.viewer.runs_page import runs_page
+from evenodds.viewer.settings_page import settings_page
+from evenodds.viewer.why_page import why_page
 
 Query = Mapping[str, str]
 PAGES: dict[str, Callable[[Place, Query], str | None]] = {

@@ -10,7 +10,9 @@ from typing import Any
 from urllib.parse import urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
+from evenodds.report.pictures import Picture
 from evenodds.report.text import counted, duration, one_line, percent, safe, short
 from evenodds.viewer.data import Source
 
@@ -94,6 +96,15 @@ def _percent(share: float | None) -> str:
 def on_one_line(words: str) -> str:
     """A number and its percent sign stay together where a page breaks its lines."""
     return words.replace(" %", "\u00a0%")
+
+
+def picture_values(picture: Picture) -> Mapping[str, Any]:
+    """A picture for a template. Its SVG is the only markup that is not made there."""
+    return {
+        "title": picture.title,
+        "svg": Markup(picture.svg),
+        "caption": on_one_line(picture.caption),
+    }
 
 
 def render(place: Place, template: str, here: str, **values: Any) -> str:

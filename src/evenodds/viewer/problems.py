@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from evenodds.evaluation import Record
 from evenodds.report.record import RunRecord
 from evenodds.viewer.filters import MOST_TEXT, whole
 
 KINDS = ("gained", "lost", "kept", "never")
-Record = Mapping[str, Any]
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any
 from evenodds.records.holder import where_held
 from evenodds.report.record import RunRecord
 from evenodds.report.series import is_number
+from evenodds.report.text import duration
 
 RUNNING, FINISHED, STOPPED, ELSEWHERE = "running", "finished", "stopped", "held elsewhere"
 RECENT = 20  # steps that the speed is taken from
@@ -83,3 +84,14 @@ def _pace(rows: Sequence[Mapping[str, Any]]) -> float | None:
     """Seconds a step, by the newest of them."""
     times = [float(row["time/step"]) for row in rows if is_number(row.get("time/step"))]
     return median(times) if times else None
+
+
+def time_words(state: State) -> str:
+    """`step 12 of 30 · 0:14 so far · about 0:20 left`."""
+    steps = f"step {state.step:,}" + (f" of {state.steps:,}" if state.steps else "")
+    parts = [steps] if state.step or state.is_live else ["no step yet"]
+    if state.elapsed is not None:
+        parts.append(f"{duration(state.elapsed)} " + ("so far" if state.is_live else "of training"))
+    if state.left is not None:
+        parts.append(f"about {duration(state.left)} left")
+    return " · ".join(parts)

@@ -17,11 +17,12 @@ from evenodds.report.signs import Raised
 from evenodds.report.text import SIGNS, bar, mark_of, one_line, percent, short, shortened, sparkline
 from evenodds.viewer.compared import Learned, learned
 from evenodds.viewer.data import Source
-from evenodds.viewer.facts_pages import last_lines
 from evenodds.viewer.ladder import levels_of
 from evenodds.viewer.listing import tails
-from evenodds.viewer.overview import newest_alarms, time_words
+from evenodds.viewer.overview_page import newest_alarms
+from evenodds.viewer.state import time_words
 from evenodds.viewer.table import KINDS, Groups
+from evenodds.viewer.why_page import last_lines
 
 WIDTH = 100
 NAME = 18

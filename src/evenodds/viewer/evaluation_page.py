@@ -13,8 +13,7 @@ from evenodds.report.pictures import Picture, level_pictures, tries_pictures
 from evenodds.report.text import mark_of, one_line, safe
 from evenodds.viewer.compared import Learned
 from evenodds.viewer.filters import whole
-from evenodds.viewer.overview import marked
-from evenodds.viewer.pages import Place, render
+from evenodds.viewer.pages import Place, picture_values, render
 from evenodds.viewer.problems import (
     KINDS,
     SORTS,
@@ -80,7 +79,7 @@ def evaluation_page(place: Place, query: Mapping[str, str]) -> str:
         "evaluation",
         learned=learned,
         rows=learned.comparison.rows if learned.comparison else [],
-        pictures=[marked(item) for item in pictures(learned)],
+        pictures=[picture_values(item) for item in pictures(learned)],
         problems=bool(every),
         has={"before": run.base is not None},
         asked=asked,

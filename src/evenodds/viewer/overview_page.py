@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from markupsafe import Markup
 
 from evenodds.report.facts import facts
-from evenodds.report.pictures import Picture
 from evenodds.report.series import is_number
 from evenodds.report.signs import Raised, raised
-from evenodds.report.text import duration, percent, short
+from evenodds.report.text import percent, short
 from evenodds.viewer.data import Row, Source
 from evenodds.viewer.filters import Filters
 from evenodds.viewer.group_rows import GroupRow, group_rows
 from evenodds.viewer.listing import Listing
-from evenodds.viewer.pages import Place, on_one_line, render
-from evenodds.viewer.state import State
+from evenodds.viewer.pages import Place, on_one_line, picture_values, render
+from evenodds.viewer.state import time_words
 
 LATEST = 8  # groups on the first page
 TILES = (
@@ -46,7 +42,7 @@ def overview_page(place: Place) -> str:
     """The page as text."""
     source = place.source
     run = source.record()
-    pictures = [marked(picture) for picture in source.pictures()]
+    pictures = [picture_values(picture) for picture in source.pictures()]
     rows, learned = latest(place), source.learned()
     return render(
         place,
@@ -64,17 +60,6 @@ def overview_page(place: Place) -> str:
         damaged=source.damaged,
         index=source.index,
     )
-
-
-def time_words(state: State) -> str:
-    """`step 12 of 30 · 0:14 so far · about 0:20 left`."""
-    steps = f"step {state.step:,}" + (f" of {state.steps:,}" if state.steps else "")
-    parts = [steps] if state.step or state.is_live else ["no step yet"]
-    if state.elapsed is not None:
-        parts.append(f"{duration(state.elapsed)} " + ("so far" if state.is_live else "of training"))
-    if state.left is not None:
-        parts.append(f"about {duration(state.left)} left")
-    return " · ".join(parts)
 
 
 def tiles(rows: Sequence[Row]) -> list[Tile]:
@@ -105,12 +90,3 @@ def latest(place: Place) -> list[GroupRow]:
     order = groups.kind()[places].argsort(kind="stable")
     kept = Listing(groups, places[order][:LATEST])
     return group_rows(place, kept, kept.places, Filters())
-
-
-def marked(picture: Picture) -> Mapping[str, Any]:
-    """A picture for a template. Its SVG is the only markup that is not made there."""
-    return {
-        "title": picture.title,
-        "svg": Markup(picture.svg),
-        "caption": on_one_line(picture.caption),
-    }
