@@ -87,4 +87,19 @@ def _from_module(place: str) -> ModuleType:
 
 def _failed(place: str, error: BaseException) -> UsageError:
     what = described(error)
-    return UsageError(f"{place} could not be imported. Got {what}. Mend it or name another.")
+    beside = _beside(place, error)
+    remedy = f"Set PYTHONPATH to {beside}" if beside else "Mend it or name another"
+    return UsageError(f"{place} could not be imported. Got {what}. {remedy}.")
+
+
+def _beside(place: str, error: BaseException) -> str:
+    """The folder of a person's file where it holds the module that was not found, else nothing.
+
+    Such a folder is no place that Python looks in by itself: a file of that name could then stand
+    in for any module of ours.
+    """
+    if not place.endswith(".py") or not isinstance(error, ModuleNotFoundError) or not error.name:
+        return ""
+    folder, name = Path(place).parent, error.name.partition(".")[0]
+    found = (folder / f"{name}.py").is_file() or (folder / name).is_dir()
+    return f"{str(folder)!r}, where {name} lies" if found else ""

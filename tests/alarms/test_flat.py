@@ -115,7 +115,7 @@ def test_a_policy_that_broke_is_not_told_that_problems_are_too_hard() -> None:
     rows = run(lambda s: replace(moving(s), right=0.5 if s < 25 else 0.0))
     first, *_ = diagnose({}, rows)
     assert first.cause == "learning rate too high"
-    assert "were right at the start, 0% at the end" in first.evidence
+    assert "were right at the start, 0 % at the end" in first.evidence
 
 
 def test_a_reward_that_rose_is_not_explained() -> None:

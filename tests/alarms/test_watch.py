@@ -47,7 +47,7 @@ def test_thresholds_off_and_stop_are_as_declared() -> None:
     assert alarm.stops
     assert alarm.threshold == 0.5
     assert watch.stopping == alarm
-    assert "60%" in alarm.reason
+    assert "60 %" in alarm.reason
     assert "sampling.max_tokens" in str(alarm)
     off = make_watch(Facts(), off=["all_truncated"])
     assert stepped(off, [CUT] * 10)[1] == []

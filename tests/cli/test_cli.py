@@ -64,6 +64,10 @@ def test_every_command_has_help(command, capsys) -> None:
         (["trian"], "Did you mean 'train'"),
         (["train", "--seeed", "1"], "Did you mean '--seed'"),
         (["train", "none.toml"], "no config file"),
+        (
+            ["train", "--task.policy", "a=1", "b=2"],
+            "each needs the flag before it: --task.policy A=1",
+        ),
         (["train", "--seed", "x"], "run.seed"),
         (["train", "--task", "multiplicaton"], "Did you mean 'multiplication'"),
         (["train", "--resume", "nowhere"], "no run folder"),

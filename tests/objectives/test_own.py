@@ -15,6 +15,7 @@ from evenodds.errors import RunError, UsageError
 from evenodds.objectives import RECIPES, Tokens, make_objective
 from evenodds.objectives.check import example
 from evenodds.objectives.describe import axes_of
+from evenodds.own import load_named
 from evenodds.run.build import objective_of
 
 FILE = '''
@@ -214,6 +215,19 @@ def test_a_file_that_does_not_run_is_one_line(tmp_path) -> None:
     (tmp_path / "bad.py").write_text("def f(:\n")
     with pytest.raises(UsageError, match=r"could not be imported\. Got SyntaxError"):
         make_objective(credit=f"{tmp_path / 'bad.py'}:f")
+
+
+def test_what_lies_beside_a_file_is_said_how_to_find(tmp_path, monkeypatch) -> None:
+    (tmp_path / "evenodds_neighbour.py").write_text("def f(rewards):\n    return rewards\n")
+    (tmp_path / "own.py").write_text("from evenodds_neighbour import f\n")
+    name = f"{tmp_path / 'own.py'}:f"
+    with pytest.raises(UsageError, match=r"Set PYTHONPATH to .*, where evenodds_neighbour lies"):
+        load_named(name)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert callable(load_named(name))
+    (tmp_path / "own.py").write_text("import no_such_neighbour\n")
+    with pytest.raises(UsageError, match="Mend it or name another"):
+        load_named(name)
 
 
 def test_a_module_serves_as_well_as_a_file() -> None:

@@ -78,7 +78,7 @@ def test_the_report_is_short_and_the_same_each_time(runs: dict[str, Path], kind:
     conclusion = findings_of(runs[kind]).conclusion
     assert text.startswith(f"## {kind}: {conclusion.kind.replace('_', ' ')}\n")
     assert f"**{md_text(conclusion.sentence)}**" in text
-    assert f"evenodds train config.toml --name {kind}-again" in text
+    assert f"evenodds train runs/{kind}/config.toml --name {kind}-again" in text
     assert str(runs[kind].parent) not in text
 
 

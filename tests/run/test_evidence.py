@@ -65,6 +65,15 @@ def test_held_out_problems_are_asked_on_the_way(finished) -> None:
     assert all("alarms" in row for row in rows)
 
 
+def test_what_they_found_is_told(tmp_path) -> None:
+    view = Quiet()
+    row = lines(run(tmp_path, view=view, **WAY).folder)[1]
+    (said,) = [note for note in view.notes if note.startswith("held-out after step")]
+    assert f"after step 2: {100 * row['heldout/pass@1']:.1f} % right of 2 problems, " in said
+    ends = [100 * row[f"heldout/pass@1_gain_{end}"] for end in ("low", "high")]
+    assert f"points [{ends[0]:+.1f}, {ends[1]:+.1f}] against the base" in said
+
+
 def test_they_change_nothing_of_what_is_learned(finished, tmp_path) -> None:
     plain = lines(run(tmp_path).folder)
     rows = [{k: v for k, v in row.items() if "heldout" not in k} for row in lines(finished)]
@@ -207,6 +216,10 @@ def test_prompts_without_an_answer_are_asked_in_evaluations(tmp_path) -> None:
         ({"alarms__stop": ["all_truncatd"]}, "Did you mean 'all_truncated'"),
         ({"alarms__off": ["entropy"]}, "Choose one of"),
         ({"alarms__thresholds": {"grad_spike": "high"}}, "'grad_spike' is no threshold"),
+        (
+            {"alarms__thresholds": {"grad_spike": "3,kl_blowup=1"}},
+            "a flag each: --alarms.thresholds A=1 --alarms.thresholds B=2",
+        ),
         ({"alarms__thresholds": {"grad_spikes": 3}}, "Did you mean 'grad_spike'"),
         ({"alarms__off": ["no_updates"], "alarms__stop": ["no_updates"]}, "take it out of one"),
     ],

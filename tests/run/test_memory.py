@@ -178,7 +178,8 @@ def test_what_does_not_fit_is_told_what_would_help(folder, capsys, flags, remedy
 def test_a_model_that_cannot_be_looked_at_has_no_plan(capsys, monkeypatch) -> None:
     monkeypatch.setattr("evenodds.policies.load.is_cut_off", lambda source: True)
     assert dry("nobody/has-this-model") == 0
-    assert "no memory plan: cannot load a model" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "no memory plan: cannot load a model" in told and "there is no such folder, and" in told
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,10 @@ from tests.run.small_runs import Quiet, assert_equal_runs, lines, run
 class Titled(Quiet):
     """A view that remembers the title."""
 
-    title = ""
+    title, said = "", ""
+
+    def step(self, step, *rest) -> None:
+        self.said = rest[-1][2]
 
     def start(self, title, lines, levels=()) -> None:
         self.title = title
@@ -39,6 +42,7 @@ def test_every_reward_is_a_coin_and_the_records_say_so(paid_by_coin) -> None:
         rewards += table["reward"].to_pylist()
     assert set(rewards) == {0.0, 1.0} and 0.3 < np.mean(rewards) < 0.7
     assert "random rewards" in view.title
+    assert view.said in {f"{status}, {NOTE}" for status in ("right", "wrong")}
     objective = json.loads((folder / "passports" / "objective.json").read_text())
     assert (objective["paid_by"], objective["random_reward"]) == (NAME, True)
     environment = json.loads((folder / "passports" / "environment.json").read_text())

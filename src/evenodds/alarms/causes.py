@@ -10,6 +10,7 @@ import numpy as np
 
 from evenodds.alarms.case import Case
 from evenodds.alarms.history import UNJUDGED
+from evenodds.alarms.rule import percent
 from evenodds.statistics import informative_group_probability
 
 
@@ -45,7 +46,7 @@ def all_truncated(case: Case) -> Finding | None:
     share = case.now("completions/clipped_ratio")
     if share < 0.5:
         return None
-    words = f"{share:.0%} of the last answers were cut at {case.facts.max_tokens} tokens"
+    words = f"{percent(share)} of the last answers were cut at {case.facts.max_tokens} tokens"
     masked = case.setting("objective", "mask_truncated", None)
     words += ", and cut answers are not learned from" if masked is not False else ""
     remedy = "Raise sampling.max_tokens, or ask for shorter answers"
@@ -56,7 +57,7 @@ def unreadable(case: Case) -> Finding | None:
     """No answer is found in most texts: the format is out of reach."""
     if case.unread < 0.4:
         return None
-    words = f"in {case.unread:.0%} of the last answers no single final answer was found"
+    words = f"in {percent(case.unread)} of the last answers no single final answer was found"
     remedy = (
         "Use task.style few_shot or chat, ask for the format in the prompt, or let task.policy "
         "accept how the policy writes"
@@ -70,7 +71,7 @@ def verifier_errors(case: Case) -> Finding | None:
     if share < 0.1:
         return None
     most = max(UNJUDGED, key=case.now).removeprefix("status/")
-    words = f"{share:.0%} of the last answers could not be judged, most of them: {most}"
+    words = f"{percent(share)} of the last answers could not be judged, most of them: {most}"
     remedy = "Read the notes in rollouts/, raise judge.seconds, or mend the verifier"
     return Finding("verifier errors", words, remedy, min(1.0, 0.3 + share))
 
@@ -80,7 +81,8 @@ def too_hard(case: Case) -> Finding | None:
     wrong, rate = case.now("groups/all_wrong"), case.now("solve_rate/all")
     if wrong < 0.7 or rate > 0.03:
         return None
-    words = f"{wrong:.0%} of the last groups are all wrong; {rate:.1%} of the answers are right"
+    right = percent(rate, 1)
+    words = f"{percent(wrong)} of the last groups are all wrong; {right} of the answers are right"
     remedy = (
         "Start at easier problems (curriculum.start, curriculum.levels), give partial credit, or "
         "raise sampling.group_size"
@@ -93,7 +95,8 @@ def too_easy(case: Case) -> Finding | None:
     right, rate = case.now("groups/all_right"), case.now("solve_rate/all")
     if right < 0.7:
         return None
-    words = f"{right:.0%} of the last groups are all right; {rate:.1%} of the answers are"
+    solved = percent(rate, 1)
+    words = f"{percent(right)} of the last groups are all right; {solved} of the answers are"
     cause = "too easy" if _began_so(case) else "reward at its ceiling"
     remedy = "Give harder problems (curriculum.kind ladder, curriculum.start, or other data)"
     return Finding(cause, words, remedy, right)
@@ -115,8 +118,8 @@ def small_groups(case: Case) -> Finding | None:
     if here > 0.5 or more < 1.8 * here:
         return None
     words = (
-        f"with {size} answers {mixed:.0%} of the groups hold right and wrong ones, at a solve rate "
-        f"of {rate:.1%}; with {4 * size} it would be about {more:.0%}"
+        f"with {size} answers {percent(mixed)} of the groups hold right and wrong ones, at a solve "
+        f"rate of {percent(rate, 1)}; with {4 * size} it would be about {percent(more)}"
     )
     remedy = f"Raise sampling.group_size to {4 * size}, or choose problems nearer to even odds"
     return Finding("groups too small", words, remedy, (1 - mixed) * (1 - case.explained))
@@ -128,8 +131,8 @@ def alike(case: Case) -> Finding | None:
     if expected < 0.3 or mixed > 0.5 * expected:
         return None
     words = (
-        f"{mixed:.0%} of the last groups are mixed, where their solve rates let expect "
-        f"{expected:.0%}: answers to one problem are alike, or problems are all or nothing"
+        f"{percent(mixed)} of the last groups are mixed, where their solve rates let expect "
+        f"{percent(expected)}: answers to one problem are alike, or problems are all or nothing"
     )
     remedy = "Raise sampling.temperature, set objective.entropy_target, or mix levels in between"
     return Finding("answers are alike", words, remedy, 0.9 * (1 - mixed / expected))
@@ -141,7 +144,8 @@ def no_updates(case: Case) -> Finding | None:
     if share < 0.5 or not case.skipped:
         return None
     why, count = Counter(case.skipped).most_common(1)[0]
-    words = f"{share:.0%} of the last steps had no update ({count} times: {' '.join(why.split())})"
+    why = " ".join(why.split())
+    words = f"{percent(share)} of the last steps had no update ({count} times: {why})"
     remedy = "See the other causes; objective.zero_signal refill draws groups until some differ"
     return Finding("no updates", words[:300], remedy, 0.6 * share)
 
@@ -190,7 +194,8 @@ def _broke(case: Case) -> list[str]:
     harder = level is not None and level[1] > level[0] + 0.5
     if rate is None or rate[0] < 0.1 or rate[1] > 0.4 * rate[0] or harder:
         return []
-    return [f"{rate[0]:.0%} of the answers were right at the start, {rate[1]:.0%} at the end"]
+    began, ended = map(percent, rate)
+    return [f"{began} of the answers were right at the start, {ended} at the end"]
 
 
 def _wild(case: Case) -> list[str]:
@@ -217,7 +222,7 @@ def clipped(case: Case) -> Finding | None:
     share = case.now("clip_ratio/region_mean")
     if share < 0.5:
         return None
-    words = f"the clip cuts the gradient of {share:.0%} of the tokens in the last pass"
+    words = f"the clip cuts the gradient of {percent(share)} of the tokens in the last pass"
     remedy = "Lower learner.passes, or widen objective.clip_low and objective.clip_high"
     return Finding("updates are clipped", words, remedy, 0.7 * share)
 
@@ -232,8 +237,8 @@ def stuck_curriculum(case: Case) -> Finding | None:
     if abs(rate - target) < 0.15:
         return None
     end = "its easiest level" if rate < target else "its hardest level"
-    words = f"the ladder stands at {end}, {levels[-1]:.1f}, where {rate:.0%} are solved"
-    easier = "Give easier problems, or set curriculum.start" if rate < target else ""
+    words = f"the ladder stands at {end}, {levels[-1]:.1f}, where {percent(rate)} are solved"
+    easier = "Give easier problems, or partial credit" if rate < target else ""
     remedy = easier or "Give harder problems: these are learned"
     return Finding("curriculum stuck", words, remedy, 0.65 * (1 - case.explained))
 

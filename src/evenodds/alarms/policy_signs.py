@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from evenodds.alarms.history import History, Numbers, Values, answers, median, trend
-from evenodds.alarms.rule import Rule, Sign
+from evenodds.alarms.rule import Rule, Sign, percent
 
 AHEAD = 20  # steps that a fall is followed into the future
 SURE = -6.0  # a slope this many standard errors below 0 is a fall
@@ -32,8 +32,8 @@ def entropy_collapse(history: History, threshold: float) -> Sign | None:
         return None
     return Sign(
         share / wrong,
-        f"entropy per {unit} is {share:.0%} of what it was at the start and still falls: at this "
-        f"pace {ahead:.0%} in {AHEAD} steps",
+        f"entropy per {unit} is {percent(share)} of what it was at the start and still falls: at "
+        f"this pace {percent(ahead)} in {AHEAD} steps",
     )
 
 
@@ -109,7 +109,7 @@ def clip_saturated(history: History, threshold: float) -> Sign | None:
     now = _lately(history, "clip_ratio/region_mean")
     if now is None or now <= threshold:
         return None
-    return Sign(now, f"the clip cuts the gradient of {now:.0%} of all tokens")
+    return Sign(now, f"the clip cuts the gradient of {percent(now)} of all tokens")
 
 
 def grad_spike(history: History, threshold: float) -> Sign | None:
@@ -174,7 +174,7 @@ def all_truncated(history: History, threshold: float) -> Sign | None:
         return None
     value = sum(shares) / len(shares)
     budget = history.facts.max_tokens
-    return Sign(value, f"{value:.0%} of the answers of four steps were cut at {budget} tokens")
+    return Sign(value, f"{percent(value)} of the answers of four steps were cut at {budget} tokens")
 
 
 RULES = (
@@ -192,7 +192,8 @@ RULES = (
         2.0,
         "length against that of the 20 steps before",
         "answers grow fast, problems are no harder, and no more are solved",
-        "Set objective.overlong, use reduce = per_budget, or lower learner.learning_rate",
+        "Set objective.overlong, lower learner.learning_rate, or use objective.reduce per_budget "
+        "where it is another",
     ),
     Rule(
         "all_truncated",

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from evenodds.alarms.history import History, Numbers, answers, median
-from evenodds.alarms.rule import Rule, Sign
+from evenodds.alarms.rule import Rule, Sign, percent
 
 
 def constant_reward(history: History, threshold: float) -> Sign | None:
@@ -24,7 +24,7 @@ def constant_reward(history: History, threshold: float) -> Sign | None:
     if len(rows) < 5 or count < threshold:
         return None
     paid = "nothing" if rows[0]["reward"] == 0 else "in full"
-    words = f"all {count:.0f} answers of {len(rows)} steps were paid {paid}"
+    words = f"all {count:,.0f} answers of {len(rows)} steps were paid {paid}"
     return Sign(count, words)
 
 
@@ -61,8 +61,8 @@ def informative_loss(history: History, threshold: float) -> Sign | None:
         return None
     return Sign(
         seen / wanted,
-        f"{seen:.0%} of the groups of five steps are mixed, where the solve rates let expect "
-        f"{wanted:.0%}: the answers to one problem have become alike",
+        f"{percent(seen)} of the groups of five steps are mixed, where the solve rates let expect "
+        f"{percent(wanted)}: the answers to one problem have become alike",
     )
 
 
@@ -87,8 +87,8 @@ def near_duplicates(history: History, threshold: float) -> Sign | None:
     if value <= threshold or value - median(before) < 0.2:
         return None
     share = median([row.get("completions/duplicates", 0.0) for row in now])
-    words = f"{share:.0%} of the answers nearly repeat another one of their group"
-    return Sign(value, f"{words}, {value:.0%} more than are right")
+    words = f"{percent(share)} of the answers nearly repeat another one of their group"
+    return Sign(value, f"{words}, {percent(value)} more than are right")
 
 
 def _excess(rows: Sequence[Numbers]) -> list[float]:
@@ -108,8 +108,8 @@ def verifier_errors(history: History, threshold: float) -> Sign | None:
     grows = value > threshold and value > 2 * began and history.seen > 5
     if value * answers(rows) < 8 or not (grows or value > 4 * threshold):
         return None
-    words = f"{value:.1%} of the answers of four steps could not be judged"
-    return Sign(value, f"{words}, {began:.1%} at the start")
+    words = f"{percent(value, 1)} of the answers of four steps could not be judged"
+    return Sign(value, f"{words}, {percent(began, 1)} at the start")
 
 
 def audit_disagreement(history: History, threshold: float) -> Sign | None:
@@ -122,9 +122,10 @@ def audit_disagreement(history: History, threshold: float) -> Sign | None:
     count = value * answers(rows)
     if value <= threshold or count < 8:
         return None
+    steps = "one step" if len(rows) == 1 else f"{len(rows)} steps"
     return Sign(
         value,
-        f"of the answers of {len(rows)} steps {value:.1%} (about {count:.0f}) are right to the "
+        f"of the answers of {steps} {percent(value, 1)} (about {count:.0f}) are right to the "
         "verifier and not to the audit",
     )
 
@@ -135,7 +136,8 @@ def canary_paid(history: History, threshold: float) -> Sign | None:
     share = max(row.get("canary/paid", 0.0), row.get("heldout/canaries_paid", 0.0))
     if share <= threshold:
         return None
-    return Sign(share, f"{share:.1%} of the answers to canaries were paid, which nobody can know")
+    words = f"{percent(share, 1)} of the answers to canaries were paid, which nobody can know"
+    return Sign(share, words)
 
 
 def passk_fall(history: History, threshold: float) -> Sign | None:
@@ -191,8 +193,8 @@ RULES = (
         256,
         "answers in a row, of five steps at least",
         "the reward is exactly 0, or exactly 1, throughout",
-        "Choose problems of another level (curriculum.start), or check the verifier with "
-        "`evenodds check`",
+        "Choose problems of another level (curriculum.start, where there are several), give "
+        "partial credit, or check the verifier with `evenodds check`",
     ),
     Rule(
         "no_updates",
@@ -200,8 +202,8 @@ RULES = (
         5,
         "steps in a row, with 40 groups at least",
         "no group tells anything, so nothing is learned",
-        "Change curriculum.start, raise sampling.group_size, or set objective.zero_signal to "
-        "refill",
+        "Change curriculum.start where there are several levels, give partial credit, raise "
+        "sampling.group_size, or set objective.zero_signal to refill",
     ),
     Rule(
         "informative_loss",

@@ -128,6 +128,7 @@ def _threshold(name: str, value: Any) -> float:
         found = -1.0
     if isinstance(value, bool) or not 0 <= found < float("inf"):
         raise UsageError(
-            f"alarms.thresholds of {name!r} is no threshold. Got {value!r}. Give a number from 0."
+            f"alarms.thresholds of {name!r} is no threshold. Got {value!r}. Give a number from 0, "
+            "and of several a flag each: --alarms.thresholds A=1 --alarms.thresholds B=2."
         )
     return found

@@ -49,15 +49,17 @@ def _metavar(annotation: Any) -> str:
 def _add(group: Any, flag: str, dotted: str, info: Any) -> None:
     """One flag; its default stays out of the namespace, so that what was named can be told."""
     bare: dict[str, Any] = {"nargs": "?", "const": "true"} if info.annotation is bool else {}
+    is_table = get_origin(info.annotation) is dict
+    more = "; the flag again for each further one" if is_table else ""
     group.add_argument(
         f"--{flag}",
         **bare,
         dest=dotted,
         # entries of a table come one a flag
-        action="append" if get_origin(info.annotation) is dict else "store",
+        action="append" if is_table else "store",
         metavar=_metavar(info.annotation),
         default=None,
-        help=f"{info.description}{_shown(info.default)}".replace("%", "%%"),
+        help=f"{info.description}{more}{_shown(info.default)}".replace("%", "%%"),
     )
 
 

@@ -113,8 +113,10 @@ def _load_parts(source: str, name: str) -> tuple[Any, Any]:
     try:
         config = AutoConfig.from_pretrained(source, trust_remote_code=False, local_files_only=kept)
     except Exception as error:
+        where = "" if Path(source).is_dir() else "there is no such folder, and "
         raise UsageError(
-            f"cannot load a model from {name!r}: {one_line(error)} Check the name and the network."
+            f"cannot load a model from {name!r}: {where}{one_line(error)} Check the name and the "
+            "network."
         ) from error
     try:
         tokenizer = AutoTokenizer.from_pretrained(

@@ -191,8 +191,14 @@ def commands(run: RunRecord) -> Facts:
 
 
 def repeat_command(run: RunRecord) -> str:
-    """The command that repeats the run from inside its folder, whatever machine that is on."""
-    return f"evenodds train config.toml --name {shlex.quote(run.name)}-again"
+    """The command that repeats the run from where it was made, whatever machine that is on.
+
+    Not from inside its folder: files of a person's own are named from where the run was made. Of
+    a root that is the machine's the last name is left.
+    """
+    root = Path(str(run.setting("run", "root") or "runs"))
+    config = Path(root.name if root.is_absolute() else root) / run.name / "config.toml"
+    return f"evenodds train {shlex.quote(str(config))} --name {shlex.quote(run.name)}-again"
 
 
 def _typed(words: list[str]) -> str:

@@ -67,9 +67,10 @@ def read_toml(path: Path) -> Data:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise UsageError(
-            f"there is no config file {str(path)!r}. Make one: evenodds init."
-        ) from None
+        remedy = "Make one: evenodds init."
+        if "=" in path.name and path.suffix != ".toml":  # the second of --task.policy A=1 B=2
+            remedy = "Of several entries each needs the flag before it: --task.policy A=1."
+        raise UsageError(f"there is no config file {str(path)!r}. {remedy}") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"{str(path)!r} is not readable TOML: {error}. Mend that line.") from None
 

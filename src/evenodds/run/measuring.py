@@ -21,6 +21,7 @@ from evenodds.run.on_the_way import (
     heldout_metrics,
     is_due,
     settings_on_the_way,
+    told,
     trained_levels,
 )
 from evenodds.run.writer import RunWriter
@@ -72,6 +73,7 @@ class Measuring:
         record = self._evaluated(name, title, settings_on_the_way(config, task))
         self.way_seconds = max(self.way_seconds or 0.0, record["seconds"])
         found = heldout_metrics(self.base, record, trained_levels(line))
+        self.view.note(told(step, found))
         return {**found, "time/evaluation": record["seconds"]}
 
     def next_seconds(self, step: int) -> float:

@@ -62,6 +62,19 @@ def heldout_metrics(base: Record, record: Record, levels: Sequence[str]) -> dict
     return {name: value for name, value in found.items() if np.isfinite(value)}
 
 
+def told(step: int, found: Mapping[str, float]) -> str:
+    """What an evaluation on the way found, in a line for the terminal."""
+    rate, problems = found.get("heldout/pass@1"), found.get("heldout/problems", 0)
+    gain, low, high = (found.get(f"heldout/pass@1_gain{end}") for end in ("", "_low", "_high"))
+    if rate is None:
+        return f"held-out after step {step}: no answer could be judged"
+    words = f"held-out after step {step}: {100 * rate:.1f} % right of {problems:.0f} problems"
+    if gain is None or low is None or high is None:
+        return words
+    change = f"{100 * gain:+.1f} points [{100 * low:+.1f}, {100 * high:+.1f}]"
+    return f"{words}, {change} against the base on what was trained"
+
+
 def gain_at(base: Record, record: Record, k: int, levels: Sequence[str] = ()) -> Estimate:
     """The mean difference of pass@k over the problems that both measured, with its interval."""
     before, after = _by_key(base, k, levels), _by_key(record, k, levels)
