@@ -131,7 +131,7 @@ def alike(case: Case) -> Finding | None:
     if expected < 0.3 or mixed > 0.5 * expected:
         return None
     words = (
-        f"{percent(mixed)} of the last groups are mixed, where their solve rates let expect "
+        f"{percent(mixed)} of the last groups are mixed, where their solve rates would give "
         f"{percent(expected)}: answers to one problem are alike, or problems are all or nothing"
     )
     remedy = "Raise sampling.temperature, set objective.entropy_target, or mix levels in between"

@@ -108,7 +108,7 @@ def digest(row: Row, facts: Facts) -> Numbers:
     """The finite numbers of a row, worked out once, for a row is looked at many times.
 
     Besides those of the row: `answers`, as many as were sampled; `informative`, the share of mixed
-    groups that the solve rates of its levels let expect; `unjudged`, the share of answers that
+    groups to be expected from the solve rates of its levels; `unjudged`, the share of answers that
     could not be judged; `entropy/answer`, nats an answer; `skipped`, 1 without an update.
     """
     found = {

@@ -61,7 +61,7 @@ def informative_loss(history: History, threshold: float) -> Sign | None:
         return None
     return Sign(
         seen / wanted,
-        f"{percent(seen)} of the groups of five steps are mixed, where the solve rates let expect "
+        f"{percent(seen)} of the groups of five steps are mixed, where the solve rates would give "
         f"{percent(wanted)}: the answers to one problem have become alike",
     )
 

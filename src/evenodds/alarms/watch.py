@@ -92,7 +92,7 @@ def make_watch(
 ) -> Watch:
     """The watch as a configuration declares it.
 
-    Raises `UsageError` for an alarm that there is not, one that is off and would stop the run, and
+    Raises `UsageError` for an unknown alarm, one that is off and would stop the run, and
     a threshold that is no number.
     """
     off, stop, given = _named(off), _named(stop), dict(thresholds or {})

@@ -64,8 +64,8 @@ def source_of(problem: Problem) -> str:
 def votes_of(verdicts: Sequence[Verdict]) -> tuple[Vote, ...]:
     """What the judged answers say, most frequent first; the right ones are one vote together.
 
-    The right one is told by the text that was extracted most often among them. Wrong answers are
-    one where the texts that were extracted from them are the same.
+    The right vote carries the text that was extracted most often among the right answers. Wrong
+    answers are one where the texts that were extracted from them are the same.
     """
     said = [(v.extracted, is_right(v)) for v in verdicts if v.is_judged and v.extracted is not None]
     wrong = Counter(_plain(text) for text, is_paid in said if not is_paid)

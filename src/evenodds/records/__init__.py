@@ -1,4 +1,10 @@
-"""What a run writes down of its rollouts, and how it is read back."""
+"""What a run writes down of its rollouts, and how it is read back.
+
+`columns` names what a rollout file has; `table` writes it, `answers` the same for an evaluation.
+`reader` gives rows, `values` the values that they were, `tokens` what an objective scores. `groups`
+is groups.jsonl, `lines` reads any JSON lines, `follow` does while they grow. `holder`: who holds
+the folder.
+"""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def read_rows(
 def read_known(
     path: Path, columns: Sequence[str], only: Mapping[str, Sequence[Any]] | None = None
 ) -> list[Row]:
-    """Rows of any parquet file of a run, evaluations' answers among them, for who can do without.
+    """Rows of any parquet file of a run, of rollouts or of an evaluation, as far as they are there.
 
     columns: those wanted, as far as the file has them. only: by column, values of which a row must
     have one. Nothing where the file is missing or cannot be read, as one that is being written

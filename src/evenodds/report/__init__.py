@@ -1,4 +1,14 @@
-"""What a person sees of a run: a live view in the terminal, and a page at its end."""
+"""What a person sees of a run: a live view in the terminal, and a report at its end.
+
+Where to look. Numbers: `comparison` (base and trained), `contrast` (arms of `compare`), `pairs`,
+`measures`, `audited`, `cost`, `changes` (what got worse), `conclusion` (which of seven kinds).
+Words: `sentence` (the conclusion), `story`, `where`, `beside` (audit, canaries, control), `signs`
+(alarms), `checks` (question and bench), `facts` (what was trained). The report: `findings` holds
+all of it; `html` hands it to the templates in `page/`; `markdown`, `card` and `summary` are the
+other forms. Pictures: `pictures` says which, `plots` draws them from `svg`; `sheet` is several as
+a file. Views: `terminal` chooses `live`, `plain` or `notebook`. Read back: `record`, `sound`,
+`samples`, `shown`. Text: `text` (safe and short), `escape` (Markdown).
+"""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def p_words(value: float) -> str:
 
 
 SIGNS = {"right": "✓", "wrong": "✗", "unjudged": "?"}
-"""What `mark_of` says, for who sees no colours."""
+"""What `mark_of` says, for readers who see no colours."""
 
 
 def mark_of(status: str) -> str:

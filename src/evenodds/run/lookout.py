@@ -14,7 +14,7 @@ from evenodds.run.durable import write_file
 
 
 def watch_of(config: Config) -> Watch:
-    """What is looked for. Raises `UsageError` for an alarm that there is not; see `make_watch`."""
+    """What is looked for. Raises `UsageError` for an unknown alarm; see `make_watch`."""
     facts = Facts(
         group_size=config.sampling.group_size,
         max_tokens=config.sampling.max_tokens,
