@@ -56,7 +56,11 @@ def change_of(
     pairs: Sequence[Pair], count: str, of: str = "tries", confidence: float = 0.95
 ) -> Change | None:
     """How the share `count` / `of` changed; None where no problem has both on both sides."""
-    kept = [pair for pair in pairs if _has(pair.before, count, of) and _has(pair.after, count, of)]
+    kept = [
+        pair
+        for pair in pairs
+        if has_share(pair.before, count, of) and has_share(pair.after, count, of)
+    ]
     if not kept:
         return None
     sides = [[_counts(getattr(pair, side), count, of) for pair in kept] for side in SIDES]
@@ -72,7 +76,8 @@ def change_of(
 SIDES = ("before", "after")
 
 
-def _has(problem: Mapping[str, Any], count: str, of: str) -> bool:
+def has_share(problem: Mapping[str, Any], count: str, of: str) -> bool:
+    """Whether a problem's record has these two counts, and they make a share."""
     known, total = problem.get(count), problem.get(of)
     return is_number(known) and is_number(total) and 0 <= known <= total and total > 0
 

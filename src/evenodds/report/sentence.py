@@ -151,13 +151,11 @@ def _refused(audit: Audit) -> str:
 
 
 def _parted(audit: Audit) -> str:
-    """Where it is not the share of refused payments that rose, but how often the two differ."""
-    differ, refused = audit.disagreement, percent(audit.refused_after.mean)
-    return (
-        f"verifier and audit differ on {percent(differ.after.mean)} of the answers, against "
-        f"{percent(differ.before.mean)} for the base ({inner(differ.gain)}), and the audit refuses "
-        f"{refused} of what is paid"
-    )
+    """Where the share of refused payments did not rise, and the verifier's rate did alone."""
+    refused = f"refuses {percent(audit.refused_after.mean)} of what is paid"
+    if verdict_of(audit.right.gain) == WORSE:
+        return f"what rose for the verifier fell for the audit, which {refused}"
+    return f"the audit confirms less than half of the rise, and {refused}"
 
 
 def _rose(right: Change) -> str:
