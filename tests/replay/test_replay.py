@@ -6,6 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from evenodds.cli import main
@@ -107,6 +108,38 @@ def test_a_record_that_was_changed_is_found(plain, tmp_path) -> None:
     assert [one.kind for one in kinds] == ["bit-equal", "differs", "rounding"]
     assert (kinds[1].at, kinds[2].at, kinds[2].differing) == (3, 1, 1)
     assert 0.5e-6 < kinds[2].largest < 2e-6
+
+
+FLIPS = {
+    "reward": lambda value: float(np.nextafter(value, 2.0)),
+    "advantage": lambda value: float(np.nextafter(value, 9.0)),
+    "seed": lambda value: value ^ 1,
+    "gold": lambda value: value + "1",
+    "completion": lambda value: value + "9",
+    "temperature": lambda value: value / 2,
+    "kept": lambda value: not value,
+}
+
+
+@pytest.mark.parametrize("column", FLIPS)
+def test_every_column_that_says_something_wrong_is_named(plain, tmp_path, column, capsys) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    copy = shutil.copytree(plain, tmp_path / "r")
+    path = copy / "rollouts" / "step-00006.parquet"
+    table = parquet.read_table(path)
+    row = table.column("kept").to_pylist().index(True)
+    name = "/".join(str(table.column(part)[row].as_py()) for part in ("step", "group", "answer"))
+    at = table.schema.get_field_index(column)
+    values = table.column(column).to_pylist()
+    values[row] = FLIPS[column](values[row])
+    made = pa.array(values, table.schema.types[at])
+    parquet.write_table(table.set_column(at, table.schema.field(at), made), path)
+    assert main(["replay", str(copy), name]) == 3
+    shown = capsys.readouterr()
+    assert f"wrong in {column}: recorded" in shown.out or column == "reward"
+    assert {"reward": "its verdict"}.get(column, column) in shown.err
 
 
 def test_an_update_that_is_not_what_its_line_says_is_named(plain, tmp_path) -> None:

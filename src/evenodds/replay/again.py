@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from evenodds.domain import Problem, Rollout, Verdict
 from evenodds.errors import UsageError
 from evenodds.records import Answer, RecordedGroup
+from evenodds.replay.altered import altered, as_written
 from evenodds.replay.ground import Departure, Ground, Making, differences, open_ground
 from evenodds.replay.match import Match, match
-from evenodds.replay.names import Name
+from evenodds.replay.names import Name, require_steps
 from evenodds.replay.sampled import sampled
 from evenodds.replay.share import Share, share_of, step_loss
 from evenodds.replay.stages import Watched, watched
@@ -46,7 +47,7 @@ class Replayed:
     computed since; departure: the first of these that is not what metrics.jsonl says.
 
     different: what computed then and what does now. equal: answers of the whole step that are
-    equal in every bit; answers: how many it has.
+    equal in every bit; answers: how many it has. altered: what else the file says wrongly of it.
     """
 
     name: Name
@@ -63,6 +64,7 @@ class Replayed:
     answers: int
     judgement: Judgement
     share: Share
+    altered: tuple[str, ...] = ()
 
 
 def replay(
@@ -83,6 +85,7 @@ def replay(
     if not names:
         return
     ordered = sorted(set(names))
+    require_steps(run, [name.step for name in ordered])
     ground = open_ground(run, ordered[0].step, task, make, from_start)
     ticks = _Ticks(progress, _work(ground, [name.step for name in ordered]))
     ground.on_step = ticks.one
@@ -132,11 +135,13 @@ def _replayed_step(ground: Ground, step: int, names: Sequence[Name]) -> Iterator
     loss = step_loss(recorded, _objective_then(ground, row), ground.learner.options.passes)
     for name in names:
         group, (problem, rollouts) = recorded[name.group], again[name.group]
+        answer, share = group.answers[name.answer], share_of(recorded, name[1:], loss, row)
+        advantage = None if share.part is None else share.part.advantage
         yield Replayed(
             name,
             problem,
             group.prompt,
-            group.answers[name.answer],
+            answer,
             rollouts[name.answer],
             ground.begun,
             ground.again,
@@ -146,7 +151,8 @@ def _replayed_step(ground: Ground, step: int, names: Sequence[Name]) -> Iterator
             sum(one.kind == "bit-equal" for one in every),
             len(every),
             _judged(ground, problem, group, rollouts, name.answer),
-            share_of(recorded, (name.group, name.answer), loss, row),
+            share,
+            altered(answer, group.problem, rollouts[name.answer], problem, advantage),
         )
 
 
@@ -198,14 +204,16 @@ def _judged(
         at,
         config.judge.seconds,
     )
-    recorded = unshaped(group.answers[at].verdict, ground.objective)
-    return Judgement(recorded, found, _same(recorded, found.verdict), config.run.random_reward)
+    paid = group.answers[at].verdict
+    recorded = unshaped(paid, ground.objective)
+    is_same = _same(recorded, found.verdict, exact=recorded.score == paid.score)
+    return Judgement(recorded, found, is_same, config.run.random_reward)
 
 
-def _same(recorded: Verdict, now: Verdict) -> bool:
-    def clean(text: str | None) -> str | None:  # as the file had to write it
-        return None if text is None else text.encode("utf-8", "replace").decode()
-
-    texts = (recorded.extracted, recorded.note) == (clean(now.extracted), clean(now.note))
-    score = abs(recorded.score - now.score) <= EXACT * max(1.0, abs(now.score))
+def _same(recorded: Verdict, now: Verdict, exact: bool) -> bool:
+    """exact: nothing was taken off the recorded score, so that each of its bits counts."""
+    extracted = None if now.extracted is None else as_written(now.extracted)
+    texts = (recorded.extracted, recorded.note) == (extracted, as_written(now.note))
+    room = 0.0 if exact else EXACT * max(1.0, abs(now.score))
+    score = recorded.score == now.score or abs(recorded.score - now.score) <= room
     return recorded.status is now.status and texts and score

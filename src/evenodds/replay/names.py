@@ -46,13 +46,19 @@ def names_in(path: Path, step: int) -> list[Name]:
 
 def of_step(run: Path, step: int) -> list[Name]:
     """All rollouts of a step. Raises `UsageError` where the run has no such step."""
+    require_steps(run, [step])
+    return names_in(rollout_files(run)[step], step)
+
+
+def require_steps(run: Path, steps: Sequence[int]) -> None:
+    """Raise `UsageError` of the first of these steps that the run has no rollouts of."""
     files = rollout_files(run)
-    if step not in files:
+    missing = [step for step in steps if step not in files]
+    if missing:
         raise UsageError(
-            f"the run has no rollouts of step {step}. Got {_range(list(files))}. "
+            f"the run has no rollouts of step {missing[0]}. Got {_range(list(files))}. "
             "Choose one of those."
         )
-    return names_in(files[step], step)
 
 
 def drawn(run: Path, count: int, seed: int) -> list[Name]:

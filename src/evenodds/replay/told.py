@@ -33,6 +33,7 @@ def lines_of(found: Replayed, deep: bool = False) -> list[str]:
         *_block("verdict", verdict(found.judgement)),
         *("           " + line for line in stages(found.judgement.now, deep)),
         *_block("loss", *loss(found.share)),
+        *_block("record", *(f"wrong in {one_line(told, 200)}." for told in found.altered)),
     ]
 
 
@@ -195,7 +196,8 @@ def short_line(found: Replayed) -> str:
     )
     kind = found.match.kind
     what = counted(found.match.tokens, "token") if kind == "bit-equal" else matched(found.match)
-    return one_line(f"{found.name!s:<12} {kind:<10} {said:<12} {what}", WIDTH)
+    wrong = "; ".join(["", *found.altered])
+    return one_line(f"{found.name!s:<12} {kind:<10} {said:<12} {what}{wrong}", WIDTH)
 
 
 def summary(found: Sequence[Replayed]) -> list[str]:
@@ -244,6 +246,7 @@ def as_dict(found: Replayed) -> dict[str, Any]:
         "from": found.begun,
         "updates_again": found.again,
         "departure": off and vars(off),
+        "altered": list(found.altered),
         "different": {name: list(pair) for name, pair in found.different.items()},
         "match": {
             **vars(found.match),

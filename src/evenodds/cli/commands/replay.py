@@ -95,10 +95,12 @@ def _shown(run: Path, names: list[Name], asked: argparse.Namespace) -> Iterator[
 
 def _ended(found: list[Replayed]) -> int:
     """0, or `GateError` where a rollout is not what the record says, rounding aside."""
-    off = [one for one in found if one.match.kind not in ("bit-equal", "rounding")]
+    from evenodds.replay.altered import fault
+
+    off = [(one.name, why) for one in found if (why := fault(one))]
     if off:
         raise GateError(
             f"{len(off)} of {len(found)} rollouts are not what the run has recorded, the first "
-            f"{off[0].name}. Compare packages and hardware with passports/engine.json."
+            f"{off[0][0]}: {off[0][1]}. Compare packages and hardware with passports/engine.json."
         )
     return 0
