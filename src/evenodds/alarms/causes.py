@@ -10,8 +10,7 @@ import numpy as np
 
 from evenodds.alarms.case import Case
 from evenodds.alarms.history import UNJUDGED
-from evenodds.alarms.rule import percent
-from evenodds.statistics import informative_group_probability
+from evenodds.statistics import informative_group_probability, percent
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from evenodds.alarms.history import History, Numbers, Values, answers, median, trend
-from evenodds.alarms.rule import Rule, Sign, percent
+from evenodds.alarms.rule import Rule, Sign
+from evenodds.statistics import percent
 
 AHEAD = 20  # steps that a fall is followed into the future
 SURE = -6.0  # a slope this many standard errors below 0 is a fall

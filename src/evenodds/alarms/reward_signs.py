@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from evenodds.alarms.history import History, Numbers, answers, median
-from evenodds.alarms.rule import Rule, Sign, percent
+from evenodds.alarms.rule import Rule, Sign
+from evenodds.statistics import percent
 
 
 def constant_reward(history: History, threshold: float) -> Sign | None:

@@ -8,11 +8,6 @@ from dataclasses import dataclass
 from evenodds.alarms.history import History
 
 
-def percent(share: float, digits: int = 0) -> str:
-    """A share as the report writes it: `7.4 %`."""
-    return f"{100 * share:.{digits}f} %"
-
-
 @dataclass(frozen=True)
 class Sign:
     """What a rule saw. value: in the unit of its threshold. reason: with the run's own numbers."""

@@ -18,8 +18,8 @@ from evenodds.report.conclusion import Evidence
 from evenodds.report.pairs import Change, Pair, change_of
 from evenodds.report.record import RunRecord
 from evenodds.report.series import is_number
-from evenodds.report.text import one_line, percent, safe
-from evenodds.statistics import Estimate, paired_difference
+from evenodds.report.text import one_line, safe
+from evenodds.statistics import Estimate, paired_difference, percent
 
 LONGER = 1.1
 """Answers so many times as long count as worse: each costs more, while training and ever after."""

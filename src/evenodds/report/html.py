@@ -27,7 +27,8 @@ from evenodds.report.record import RunRecord
 from evenodds.report.samples import sample_groups
 from evenodds.report.signs import alarm_sentence, declared, flat_of, is_watched, raised_of
 from evenodds.report.story import changes, headline, sharpening, warnings
-from evenodds.report.text import counted, one_line, percent, safe, shortened
+from evenodds.report.text import counted, one_line, safe, shortened
+from evenodds.statistics import percent
 
 PAGES = Path(__file__).parent / "page"
 LONGEST = 1500  # characters of a text of the run that stands by itself

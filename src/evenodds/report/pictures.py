@@ -19,8 +19,8 @@ from evenodds.report.plots import (
 from evenodds.report.record import RunRecord
 from evenodds.report.series import Series, is_number, of_metric
 from evenodds.report.svg import nice_ticks
-from evenodds.report.text import percent, shortened
-from evenodds.statistics import CatchUp, Estimate
+from evenodds.report.text import shortened
+from evenodds.statistics import CatchUp, Estimate, percent
 
 DIFFICULTY = "Difficulty of the problems"
 LABEL = 16  # longest label of a level beside an axis

@@ -35,8 +35,8 @@ from evenodds.report.svg import (
     x_axis,
     y_axis,
 )
-from evenodds.report.text import percent, short
-from evenodds.statistics import Estimate
+from evenodds.report.text import short
+from evenodds.statistics import Estimate, percent
 
 BAND_POINTS = 80  # an edge of an area may be coarser than a line
 NOTHING = "Nothing was measured yet."

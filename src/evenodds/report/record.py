@@ -79,7 +79,7 @@ def read_run(folder: Path) -> RunRecord:
 
 
 def read_frame(folder: Path) -> RunRecord:
-    """The run but for its metrics, which the caller follows. Raises `UsageError` where it is none."""
+    """The run but for its metrics, which the caller follows. Raises `UsageError` for no run."""
     config = folder / "config.toml"
     if not config.is_file():
         raise UsageError(

@@ -10,6 +10,7 @@ from evenodds.report.comparison import BETTER, FEWEST, WORSE, verdict_of
 from evenodds.report.pairs import Change
 from evenodds.report.text import counted, listed, one_line
 from evenodds.statistics import Estimate
+from evenodds.statistics import percent as shown
 
 if TYPE_CHECKING:
     from evenodds.report.conclusion import Evidence, Kind
@@ -212,7 +213,7 @@ def _named(labels: tuple[str, ...]) -> str:
 
 def percent(share: float) -> str:
     """`38.5 %`; `an unknown share` where nothing was measured."""
-    return "an unknown share" if math.isnan(share) else f"{100 * share:.1f} %"
+    return "an unknown share" if math.isnan(share) else shown(share, 1)
 
 
 def points(estimate: Estimate, sign: str = "+") -> str:

@@ -59,11 +59,6 @@ def short(value: float) -> str:
     return f"{value:.3g}" if size >= 1e-4 else f"{value:.1e}"
 
 
-def percent(share: float | None, digits: int = 0) -> str:
-    """`57 %`, or with digits `57.1 %`; a dash where nothing was measured."""
-    return "–" if share is None or math.isnan(share) else f"{100 * share:.{digits}f} %"
-
-
 def p_words(value: float) -> str:
     """`p = .0123`, or `p < .0001`; a dash where nothing was compared."""
     if math.isnan(value):

@@ -15,7 +15,7 @@ from evenodds.statistics.differences import (
     paired_difference,
     unpaired_difference,
 )
-from evenodds.statistics.estimate import Estimate
+from evenodds.statistics.estimate import Estimate, percent
 from evenodds.statistics.groups import (
     expected_draws_for_informative_groups,
     informative_group_probability,
@@ -46,6 +46,7 @@ __all__ = [
     "pass_at_k",
     "pass_at_k_curve",
     "pass_at_k_independent",
+    "percent",
     "pooled_difference",
     "pooled_mean",
     "unpaired_difference",

@@ -21,7 +21,8 @@ from evenodds.report.svg import (
     picture,
 )
 from evenodds.report.svg import text as words
-from evenodds.report.text import level_name, percent, shortened
+from evenodds.report.text import level_name, shortened
+from evenodds.statistics import percent
 
 COLUMNS = 60  # at most so many cells beside each other
 ROW = 16.0  # height of a level

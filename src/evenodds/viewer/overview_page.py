@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from evenodds.report.facts import facts
 from evenodds.report.series import is_number
 from evenodds.report.signs import Raised, raised
-from evenodds.report.text import percent, short
+from evenodds.report.text import short
+from evenodds.statistics import percent
 from evenodds.viewer.data import Row, Source
 from evenodds.viewer.filters import Filters
 from evenodds.viewer.group_rows import GroupRow, group_rows

@@ -13,7 +13,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from evenodds.report.pictures import Picture
-from evenodds.report.text import counted, duration, one_line, percent, safe, short
+from evenodds.report.text import counted, duration, one_line, safe, short
+from evenodds.statistics import percent
 from evenodds.viewer.data import Source
 
 HERE = files("evenodds.viewer")

@@ -14,7 +14,8 @@ from evenodds.report.comparison import Comparison
 from evenodds.report.record import RunRecord
 from evenodds.report.series import of_metric
 from evenodds.report.signs import Raised
-from evenodds.report.text import SIGNS, bar, mark_of, one_line, percent, short, shortened, sparkline
+from evenodds.report.text import SIGNS, bar, mark_of, one_line, short, shortened, sparkline
+from evenodds.statistics import percent
 from evenodds.viewer.compared import Learned, learned
 from evenodds.viewer.data import Source
 from evenodds.viewer.ladder import levels_of
