@@ -117,7 +117,9 @@ def test_search_says_how_far_it_looked_and_goes_on(whole, monkeypatch) -> None:
 def test_held_out_problems_one_by_one(whole) -> None:
     client = client_of(whole)
     text = client.get("/evaluation?kind=gained").text
-    assert text.count('class="kind gained"') == text.count('<td class="problem">') > 0
+    said = text.partition("</span> ")[2].partition("</p>")[0]
+    assert "\u00a0%" in said and " %" not in said, "a number is parted from its sign"
+    assert text.count('class="kind gained"') == text.count('<td class="problem"') > 0
     assert "0 of 8" in text
     assert client.get("/evaluation?kind=lost&sort=down&level=2&q=6*17").status_code == 200
 
@@ -146,6 +148,9 @@ def test_the_answers_to_a_held_out_problem(run) -> None:
     assert f"{judged.count('right')} of {len(judged)} sampled right" in before
     assert after.count("<article") > SIZE
     assert client.get("/evaluation/answers?level=1&key=../../config.toml").status_code == 404
+    listed = client.get("/evaluation?q=17*6=").text  # by its prompt: a key may be a hash
+    assert listed.count('<td class="problem"') == listed.count(f'title="{key}"') == 1
+    assert ">3*4=⏎12⏎20*3=⏎60⏎17*6=</code>" in listed
     path.write_bytes(b"PAR1 nothing")
     assert "No answers were recorded" in client.get(str(answer.url)).text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from evenodds.report.pictures import Picture, level_pictures, tries_pictures
 from evenodds.report.text import mark_of, one_line, safe
 from evenodds.viewer.compared import Learned
 from evenodds.viewer.filters import whole
+from evenodds.viewer.listing import tail_of
 from evenodds.viewer.pages import Place, picture_values, render
 from evenodds.viewer.problems import (
     KINDS,
@@ -32,14 +33,16 @@ COLUMNS = (
     *("problem_key", "level", "gold", "prompt", "completion", "status", "extracted", "note"),
     *("of", "kind"),
 )
+MOST_BYTES = 32 * 2**20  # of a file whose prompts are read for a list
 MOST_TEXT = 6000  # characters of an answer
 
 
 @dataclass(frozen=True)
 class ProblemRow:
-    """One problem, safe to show."""
+    """One problem, safe to show. words: the end of its prompt, or its key where that is all."""
 
     key: str
+    words: str
     href: str
     label: str
     kind: str
@@ -68,7 +71,8 @@ def evaluation_page(place: Place, query: Mapping[str, str]) -> str:
     """Rates and pictures, and the problems with what became of each. query: filters and `page`."""
     run, asked = place.source.record(), asked_of(query)
     learned = place.source.learned()
-    every = problems_of(run)
+    prompts = _prompts(place)
+    every = [replace(p, prompt=prompts.get((p.level, p.key), "")) for p in problems_of(run)]
     found = chosen(every, asked)
     turn = turns(place, "evaluation", asked.pairs(), query, len(found), PAGE)
     shown = found[turn.first - 1 : turn.last]
@@ -113,6 +117,7 @@ def _row(place: Place, problem: Problem, has_answers: bool) -> ProblemRow:
     change = problem.change
     return ProblemRow(
         key=one_line(problem.key, 120),
+        words=problem.prompt or one_line(problem.key, 120),
         href=place.to("evaluation/answers", at) if has_answers and place.live else "",
         label=one_line(problem.label, 40),
         kind=problem.kind,
@@ -121,6 +126,19 @@ def _row(place: Place, problem: Problem, has_answers: bool) -> ProblemRow:
         after=_count(problem.after),
         greedy=f"{_mark(problem.before)} → {_mark(problem.after)}",
     )
+
+
+def _prompts(place: Place) -> dict[tuple[int, str], str]:
+    """The ends of the prompts by level and key; nothing where no answers were recorded."""
+    files = [path for _, name in SIDES if (path := _answers_file(place, name))]
+    if not files or files[-1].stat().st_size > MOST_BYTES:
+        return {}
+    found: dict[tuple[int, str], str] = {}
+    for row in read_known(files[-1], ("level", "problem_key", "prompt", "of")):
+        level, at = row.get("level"), str(row.get("problem_key"))
+        if isinstance(level, int) and (level, at) not in found and row.get("of", "task") == "task":
+            found[level, at] = tail_of(str(row.get("prompt") or ""))
+    return found
 
 
 def _count(count: Count | None) -> str:

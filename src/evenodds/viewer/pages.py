@@ -79,6 +79,7 @@ def environment() -> Environment:
         "duration": duration,
         "counted": counted,
         "percent": _percent,
+        "unbroken": on_one_line,
     }
     made.filters.update(ours)
     return made

@@ -28,13 +28,17 @@ class Count:
 
 @dataclass(frozen=True)
 class Problem:
-    """One held-out problem. A side is None where it was not measured, or nothing was judged."""
+    """One held-out problem. A side is None where it was not measured, or nothing was judged.
+
+    prompt: its end, where that is known; a key may be a hash that tells a person nothing.
+    """
 
     level: int
     label: str
     key: str
     before: Count | None
     after: Count | None
+    prompt: str = ""
 
     @property
     def kind(self) -> str:
@@ -129,6 +133,6 @@ def chosen(problems: Sequence[Problem], asked: Asked) -> list[Problem]:
         for problem in problems
         if asked.kind in ("", problem.kind)
         and asked.level in (None, problem.level)
-        and words in problem.key.lower()
+        and words in f"{problem.prompt}\n{problem.key}".lower()
     ]
     return sorted(kept, key=SORTS[asked.sort][1])
