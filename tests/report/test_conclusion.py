@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from evenodds.report.conclusion import Conclusion, conclude
+from evenodds.report.story import by_level, problems_sentence
 from tests.report.records import TRIES, audit, drawn, evaluation, run_of
 
 N = 40
@@ -59,7 +60,7 @@ def test_pass_at_k_that_falls_alone_is_worse_and_needs_a_wider_interval() -> Non
     base = evaluation([level((20, 2), (20, 2))])
     found = conclusion(base, evaluation([level((20, 4), (20, 0))]))
     assert found.kind == "worse"
-    assert "pass@8" in found.sentence and "97.5 % interval" in found.sentence
+    assert "pass@8" in found.sentence and "99 % interval" in found.sentence
     assert "no evidence of a change" in found.sentence
 
 
@@ -103,11 +104,60 @@ def test_a_single_bad_level_makes_a_rise_mixed_only_if_it_outlasts_all_looks() -
     base = evaluation([level((N, 2))] * 7 + [level((N, 6))])
     assert conclusion(base, evaluation([better] * 7 + [worse])).kind == "mixed"
     slightly = level((9, 3), (3, 6), (28, 5))  # a fall that a single look would believe
-    base = evaluation([level((N, 2))] * 7 + [level((N, 5))])
-    found = conclude(run_of(base, evaluation([better] * 7 + [slightly])))
-    alone = conclude(run_of(evaluation([level((N, 5))]), evaluation([slightly])))
+    still = level((20, 2), (20, 6))
+    base = evaluation([level((N, 2))] + [still] * 6 + [level((N, 5))])
+    run = run_of(base, evaluation([better] + [still] * 6 + [slightly]))
+    found, alone = conclude(run), conclude(run_of(*map(evaluation, ([level((N, 5))], [slightly]))))
     assert (found.kind, alone.kind) == ("learned", "worse")
-    assert found.evidence.worse == () and len(found.evidence.better) == 7
+    assert (found.evidence.better, found.evidence.worse) == (("L0",), ())
+    assert run.comparison is not None  # the table has the same verdicts, and says why
+    assert (run.comparison.better, run.comparison.worse) == (["L0"], [])
+    assert "The interval at L7 leaves out zero by itself; among 8 levels" in by_level(
+        run.comparison
+    )
+
+
+def test_answers_that_could_not_be_judged_make_no_gain() -> None:
+    """Every wrong answer times out: all that were judged are right, and nothing was won."""
+    base, final = (evaluation([level((20, 2), (20, 6))]) for _ in range(2))
+    for row in final["levels"][0]["problems"]:
+        row["tries"] = row["right"]
+    found = conclusion(base, final)
+    assert found.kind == "no_evidence" and "no change can be told" in found.sentence
+    assert "50.0 % of the answers could not be judged after training" in found.sentence
+    truly = evaluation([level((N, 7))])
+    for row in truly["levels"][0]["problems"]:
+        row["tries"] = 7
+    assert conclusion(base, truly).kind == "learned"  # a rise that outweighs them stays one
+
+
+def test_problems_of_which_nothing_was_judged_are_told() -> None:
+    base, final = (evaluation([SAME]) for _ in range(2))
+    for row in final["levels"][0]["problems"][::2]:
+        row |= {"tries": 0, "right": 0}
+    found = conclusion(base, final)
+    assert "50.0 % of the answers could not be judged after training and 0.0 %" in found.sentence
+    unjudged = found.to_dict()["unjudged"]
+    assert (unjudged["problems"], unjudged["after"]["mean"]) == (N, 0.5)
+
+
+@pytest.mark.parametrize("name", ["task", "verifier"])
+def test_another_task_or_verifier_is_no_comparison(name: str) -> None:
+    found = conclusion(evaluation([SAME], **{name: "a"}), evaluation([SAME], **{name: "b"}))
+    assert found.kind == "incomplete" and f"({name}: a, then b)" in found.sentence
+
+
+def test_more_answers_find_more_problems_and_that_is_no_gain() -> None:
+    """The same policy, asked 4 times and 16 times."""
+    few, many = evaluation([level((N, 1))], 4), evaluation([level((N, 4))], 16)
+    assert "samples: 4, then 16" in conclusion(few, many).sentence
+    uneven = evaluation([level((N, 0))])
+    for row in uneven["levels"][0]["problems"][1:]:
+        row["tries"] = 2
+    compared = run_of(evaluation([SAME]), uneven).comparison
+    assert compared is not None and compared.coverage.problems == 1
+    assert (compared.coverage.lost, len(compared.lost)) == (1, 1)
+    assert "Of 1 held-out problems with as many judged answers" in problems_sentence(compared)
 
 
 def audited(refused_before: int, refused_after: int) -> Conclusion:

@@ -154,6 +154,15 @@ def test_a_gain_is_owed_to_the_reward_only_if_random_rewards_gave_less() -> None
     assert random_sentences([BASE, chance]) == []  # a base was not paid at all
 
 
+def test_one_run_of_each_does_not_tell_the_reward_from_the_seed() -> None:
+    chance, mine = arm("chance", 1.8, seed=7, random_reward=True), arm("mine", 4.0, seed=5)
+    (said,) = random_sentences([chance, mine])
+    assert "owed" not in said and "only several seeds of both can tell" in said
+    several = arm("mine", 4.0, 4.0, 4.1, seed=5), arm("chance", 1.8, 1.8, random_reward=True)
+    (said,) = random_sentences(several)
+    assert said.endswith("the difference is owed to its reward.")
+
+
 def test_one_seed_is_warned_of_where_a_training_has_no_other() -> None:
     assert one_seed([BASE, arm("mine", 2.0)])
     assert not one_seed([BASE, arm("mine", 2.0, 2.1)])

@@ -240,6 +240,7 @@ def test_few_problems_are_told_first(tmp_path: Path) -> None:
     shown = read(write_report(synthetic.write_run(tmp_path, base=few[0], final=few[1]))).text
     assert "Fewer than 20 held-out problems were compared at all 8 levels" in shown
     assert shown.count("too few problems") == 8  # a row each
+    assert "8 are of fewer than 20 problems" in shown  # nor is it said of these that none fell
 
 
 def test_a_single_level_is_told_once(tmp_path: Path) -> None:

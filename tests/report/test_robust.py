@@ -10,7 +10,9 @@ import pytest
 
 from evenodds.report import write_report
 from evenodds.report.record import read_run
+from evenodds.report.sound import is_evaluation
 from tests.report import synthetic
+from tests.report.records import evaluation
 
 ODD_METRICS = [0, 0.0, -1.0, float("nan"), float("inf"), -float("inf"), 1e308, -1e308, 10**400,
                10**29, 1e-320, "x", None, [], {}, True]  # fmt: skip
@@ -61,3 +63,10 @@ def test_an_odd_evaluation_is_missing_and_the_page_says_so(tmp_path: Path, recor
     page = write_report(run).read_text("utf-8")
     assert "evaluation/final.json is there but cannot be read" in page
     assert "the evaluation of the trained model is missing" in page
+
+
+def test_an_answer_that_was_judged_nobody_knows_how_is_no_evaluation() -> None:
+    record = evaluation([[4] * 20])
+    assert is_evaluation(record)
+    del record["levels"][0]["problems"][3]["right"]
+    assert not is_evaluation(record)

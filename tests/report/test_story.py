@@ -86,7 +86,7 @@ def test_nothing_got_worse_is_said_only_where_nothing_did(tmp_path: Path) -> Non
     same = evaluation([[4] * N])
     run = synthetic.write_run(tmp_path / "same", base=same, final=same)
     found = findings_of(run)
-    assert found.worse == [] and "none got worse" in worse_sentence(found)
+    assert found.worse == [] and "none can be said to have got worse" in worse_sentence(found)
     worse = findings_of(synthetic.hacked(tmp_path / "hacked"))
     assert "2 got worse" in worse_sentence(worse)
     assert worse_sentence(findings_of(synthetic.unfinished(tmp_path / "half"))) == ""

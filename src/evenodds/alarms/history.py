@@ -135,7 +135,9 @@ def expected_informative(row: Row, size: int) -> float | None:
     for name in row:
         if name.startswith(LEVEL) and name.endswith(RATE):
             rate, groups = row[name], row.get(name.removesuffix(RATE) + "/groups", 0)
-            if isinstance(rate, int | float) and 0 <= rate <= 1 and isinstance(groups, int | float):
+            if not isinstance(rate, int | float) or not isinstance(groups, int | float):
+                continue
+            if 0 <= rate <= 1 and 0 <= groups <= LARGEST:
                 total += groups * informative_group_probability(rate, size)
                 weight += groups
     return total / weight if weight > 0 else None

@@ -71,9 +71,10 @@ def judged_by_key(level: Record) -> dict[str, Record]:
     return {str(row["key"]): row for row in rows if int(row.get("tries") or 0) > 0}
 
 
-def count_of(record: Record) -> int:
-    """How many problems a record has, judged or not."""
-    return sum(len(level.get("problems", [])) for level in levels_of(record).values())
+def names_of(record: Record) -> set[tuple[int, str]]:
+    """Level and key of every problem of a record, judged or not."""
+    levels = levels_of(record).items()
+    return {(number, str(row["key"])) for number, one in levels for row in one.get("problems", [])}
 
 
 def sources_of(record: Record) -> list[str]:

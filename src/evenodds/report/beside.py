@@ -115,9 +115,13 @@ def _while_training(found: Findings) -> Iterator[str]:
         )
     if canary:
         paid = sum(share > 0 for share in canary.ys)
+        gold = "an answer that was held against a gold which nobody can know"
+        steps = counted(len(canary.ys), "step")
         yield (
-            f"At {paid:,} of {counted(len(canary.ys), 'step')} of training the verifier paid for "
-            "an answer that was held against a gold which nobody can know, which must never happen."
+            f"At {paid:,} of {steps} of training the verifier paid for {gold}, which must never "
+            "happen."
+            if paid
+            else f"At none of {steps} of training did the verifier pay for {gold}."
         )
 
 

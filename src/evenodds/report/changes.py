@@ -26,7 +26,7 @@ LONGER = 1.1
 SURER = 0.5
 """An entropy of at most this share of what it was counts as worse: little is left to explore."""
 
-Group = Literal["all", "level", "greedy", "tries", "control", "audit", "answers", "size"]
+Group = Literal["all", "level", "source", "greedy", "tries", "control", "audit", "answers", "size"]
 Unit = Literal["share", "tokens", "nats", "strategies"]
 
 
@@ -72,7 +72,7 @@ def measures_of(run: RunRecord, found: Evidence, pairs: Sequence[Pair]) -> list[
     return [
         *_by_verifier(run.comparison),
         *_beside(found),
-        *_shares(pairs),
+        *_shares(pairs, found.unjudged),
         *_sizes(pairs, _budget(run.final)),
     ]
 
@@ -93,6 +93,8 @@ def _by_verifier(comparison: Comparison) -> Iterator[Measure]:
     if len(comparison.levels) > 1:
         for one in comparison.levels:
             yield _row(f"right answers at {safe(one.label)}", one, "level")
+    for one in comparison.sources:
+        yield _row(f"right answers to problems from {one_line(one.label, 60)}", one, "source")
     if row.before.greedy and row.after.greedy and row.greedy_gain:
         before, after = row.before.greedy.mean, row.after.greedy.mean
         yield _share(
@@ -155,22 +157,18 @@ SHARES = (
     ("cut by the token budget", "truncated", WORSE),
     ("ended by an end token", "ended", BETTER),
     ("without an answer", "no_answer", WORSE),
-    ("could not be judged", "unjudged", WORSE),
     ("nearly repeat another answer to the problem", "duplicates", WORSE),
 )
 """Shares of the sampled answers: what, its count in a problem's record, and what a rise is."""
 
 
-def _shares(pairs: Sequence[Pair]) -> Iterator[Measure]:
-    told = [Pair(p.level, _with_unjudged(p.before), _with_unjudged(p.after)) for p in pairs]
+def _shares(pairs: Sequence[Pair], unjudged: Change | None) -> Iterator[Measure]:
     for what, count, rising in SHARES:
-        change = change_of(told, count, "samples")
+        change = change_of(pairs, count, "samples")
         if change is not None:
             yield _changed(f"answers: {what}", change, "answers", rising)
-
-
-def _with_unjudged(problem: Record) -> Record:
-    return {**problem, "unjudged": max(0, problem["samples"] - problem["tries"])}
+    if unjudged is not None:
+        yield _changed("answers: could not be judged", unjudged, "answers", WORSE)
 
 
 def _budget(final: Record | None) -> float:

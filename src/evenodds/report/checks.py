@@ -103,6 +103,7 @@ def _measured(run: RunRecord) -> str:
 def _counts() -> str:
     return (
         "a difference whose 95 % interval, over problems and paired by problem, leaves out zero; "
+        "verdicts on several levels are corrected for their number (Holm); "
         f"fewer than {FEWEST} problems give no verdict"
     )
 

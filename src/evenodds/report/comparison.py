@@ -20,12 +20,12 @@ from evenodds.evaluation import (
     Side,
     Tally,
     Values,
-    count_of,
     doubling,
     finite,
     judged_by_key,
     label_of,
     levels_of,
+    names_of,
     pooled,
     side_of,
     tally_of,
@@ -101,6 +101,8 @@ class Row:
 class Coverage:
     """Problems by whether they were solved: before only, after only, both, neither.
 
+    Only problems with as many judged answers before as after are counted: among more answers a
+    right one is found more often, whatever became of the policy.
     p: McNemar's test of gained against lost, the mid-p-value. net: gained - lost as a share of all.
     """
 
@@ -110,6 +112,10 @@ class Coverage:
     never: int
     p: float = 1.0
     net: Estimate = field(default_factory=lambda: Estimate(math.nan, -1.0, 1.0))
+
+    @property
+    def problems(self) -> int:
+        return self.gained + self.lost + self.kept + self.never
 
 
 @dataclass(frozen=True)
@@ -127,7 +133,8 @@ NO_CURVES = Curves((), (), (), ())
 
 @dataclass(frozen=True)
 class Comparison:
-    """All that is known about what training changed. `unmatched`: problems on one side only.
+    """All that is known about what training changed. `unmatched`: problems that are not judged on
+    both sides.
 
     coverage: by any right answer among the sampled ones; greedy_coverage: by the greedy one.
     majority: maj@k; empty where the records have no votes, as older ones. catch_up: the k at which
@@ -221,19 +228,20 @@ def compare(base: Record, final: Record) -> Comparison:
     ]
     firsts, seconds = pooled([pair[0] for pair in tallies]), pooled([pair[1] for pair in tallies])
     keys = [str(first["key"]) for first, _ in chain.from_iterable(matched)]
-    solved, solves = firsts.right > 0, seconds.right > 0
+    solved, solves, fair = firsts.right > 0, seconds.right > 0, firsts.tries == seconds.tries
+    gained, lost = fair & solves & ~solved, fair & solved & ~solves
     return Comparison(
         overall=_row(None, "all levels", firsts, seconds, budget),
         levels=tuple(corrected(rows)),
         curves=_curves(firsts, seconds),
-        coverage=_coverage(solved, solves),
-        unmatched=count_of(base) + count_of(final) - 2 * len(keys),
+        coverage=_coverage(solved[fair], solves[fair]),
+        unmatched=len(names_of(base) | names_of(final)) - len(keys),
         greedy_coverage=_greedy_coverage(firsts, seconds),
         majority=_majority(firsts, seconds),
         catch_up=_catch_up(firsts, seconds),
         sources=tuple(_by_source(before, after, shared, matched, budget)),
-        gained=tuple(key for key, is_new in zip(keys, solves & ~solved, strict=True) if is_new),
-        lost=tuple(key for key, is_gone in zip(keys, solved & ~solves, strict=True) if is_gone),
+        gained=tuple(key for key, is_new in zip(keys, gained, strict=True) if is_new),
+        lost=tuple(key for key, is_gone in zip(keys, lost, strict=True) if is_gone),
     )
 
 

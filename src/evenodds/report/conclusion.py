@@ -10,11 +10,12 @@ The kinds are looked for in this order, and the first that holds is taken:
 - mixed: some levels got better and some worse.
 - learned: pass@1 rose, by the audit too where there is one.
 - worse: pass@1 fell, or pass@k did.
-- no_evidence: none of these; also where the problems are too few.
+- no_evidence: none of these; also where the problems are too few, and where what rose or fell
+  among the judged answers does not once those that could not be judged count as not right.
 
 Rose and fell mean that the 95 % interval of the difference, paired by problem, leaves out zero.
-Where one look among several would decide, its interval is widened (Bonferroni), so that the whole
-stays at 95 %: a level among the levels, and pass@k on its own.
+Where one look among several would decide, it is corrected, so that the whole stays at 95 %: levels
+by Holm's rule, as in every table, and pass@k on its own by an interval of 99 %.
 """
 
 from __future__ import annotations
@@ -25,15 +26,27 @@ from typing import Any, Literal
 
 from evenodds.evaluation import finite
 from evenodds.report.audited import Audit, Canaries, PaidSteps, audit_of, canaries_of, paid_steps_of
-from evenodds.report.comparison import BETTER, FEWEST, WORSE, Comparison, verdict_of
-from evenodds.report.pairs import Change, Pair, change_of, pairs_of
+from evenodds.report.comparison import (
+    BETTER,
+    FEWEST,
+    NO_EVIDENCE,
+    WORSE,
+    Comparison,
+    verdict_of,
+)
+from evenodds.report.pairs import Change, Pair, asked_of, change_of, pairs_of
 from evenodds.report.record import RunRecord
 from evenodds.report.sentence import sentence_of
 from evenodds.statistics import Estimate, paired_difference, pass_at_k
 
 Kind = Literal["learned", "sharpened", "no_evidence", "worse", "hacked", "mixed", "incomplete"]
-SAME = ("temperature", "max_tokens", "stop_strings")
+SAME = ("temperature", "max_tokens", "stop_strings", "samples")
 """Settings of sampling that must be equal before and after, or nothing can be compared."""
+ALONE = 0.99
+"""The confidence at which pass@k decides alone: beside pass@1 at 95 % it then hardly adds to how
+often a run in which nothing changed is called changed."""
+NAMED = ("task", "verifier")
+"""What must be the same besides, as far as the records say it."""
 
 
 @dataclass(frozen=True)
@@ -41,13 +54,16 @@ class Evidence:
     """All that the kind follows from. k: the largest of the curve; None where nothing was paired.
 
     right: pass@1. at_k: pass@k. at_k_alone: the same with the wider interval that it needs where it
-    decides alone. better, worse: labels of the levels that changed, by the widened intervals.
-    differing: the first setting that was not the same before and after.
+    decides alone. better, worse: labels of the levels that changed, by the verdicts of the table.
+    differing: the first setting that was not the same before and after. unjudged: the share of all
+    answers that could not be judged; all_asked: the share that is right of all, judged or not.
     """
 
     missing: tuple[str, ...] = ()
     differing: str | None = None
     right: Change | None = None
+    unjudged: Change | None = None
+    all_asked: Change | None = None
     k: int | None = None
     at_k: Estimate | None = None
     at_k_alone: Estimate | None = None
@@ -60,6 +76,16 @@ class Evidence:
     control: Change | None = None
     control_task: str = ""
     random_reward: bool = False
+
+    @property
+    def is_undone(self) -> bool:
+        """Whether what rose or fell among the judged answers does not once all that were drawn
+        count. Those that could not be judged are left out of every rate: where they are the wrong
+        ones, the rest looks better for it."""
+        if self.right is None or self.all_asked is None:
+            return False
+        judged, drawn = verdict_of(self.right.gain), verdict_of(self.all_asked.gain)
+        return judged != NO_EVIDENCE and judged != drawn
 
 
 @dataclass(frozen=True)
@@ -100,6 +126,7 @@ class Conclusion:
                 "gain": _plain(self.gain),
                 "k": self.k,
                 "gain_at_k": _plain(self.gain_at_k),
+                "unjudged": None if found.unjudged is None else found.unjudged.to_dict(),
                 "levels_better": found.better,
                 "levels_worse": found.worse,
                 "audit": None if found.audit is None else found.audit.to_dict(),
@@ -159,6 +186,8 @@ def _has_parted(audit: Audit, right: Change) -> bool:
 
 def _kind_of_change(found: Evidence, right: Change) -> Kind:
     first, more = verdict_of(right.gain), found.at_k and verdict_of(found.at_k)
+    if found.is_undone:
+        return "no_evidence"
     if first == BETTER and more == WORSE:
         return "sharpened"
     if found.worse and (found.better or first == BETTER):
@@ -179,11 +208,14 @@ def evidence_of(run: RunRecord) -> Evidence:
     pairs = pairs_of(run.base, run.final)
     right = change_of(pairs, "right")
     k, at_k, alone = _at_most_tries(run.comparison, pairs)
-    better, worse, levels = _levels(run.comparison, pairs)
+    better, worse, levels = _levels(run.comparison)
+    asked = asked_of(run.base, run.final)
     control, task = _control(run.base.get("control"), run.final.get("control"))
     return Evidence(
         differing=_differing(run.base, run.final),
         right=right,
+        unjudged=change_of(asked, "unjudged", "samples"),
+        all_asked=change_of(asked, "right", "samples"),
         k=k,
         at_k=at_k,
         at_k_alone=alone,
@@ -204,6 +236,9 @@ def _differing(base: Mapping[str, Any], final: Mapping[str, Any]) -> str | None:
     for name in SAME:
         if name in before and name in after and before[name] != after[name]:
             return f"{name}: {before[name]}, then {after[name]}"
+    for name in NAMED:
+        if base.get(name) and final.get(name) and base[name] != final[name]:
+            return f"{name}: {base[name]}, then {final[name]}"
     return None
 
 
@@ -220,24 +255,15 @@ def _at_most_tries(
         [pass_at_k(int(row["tries"]), int(row["right"]), k) for row in side]
         for side in ([p.before for p in kept], [p.after for p in kept])
     ]
-    return k, comparison.curves.gain[-1], paired_difference(*rates, confidence=1 - 0.05 / 2)
+    return k, comparison.curves.gain[-1], paired_difference(*rates, confidence=ALONE)
 
 
-def _levels(
-    comparison: Comparison, pairs: Sequence[Pair]
-) -> tuple[tuple[str, ...], tuple[str, ...], int]:
+def _levels(comparison: Comparison) -> tuple[tuple[str, ...], tuple[str, ...], int]:
     """Labels of the levels that got better and worse, and how many levels were looked at."""
-    rows = [row for row in comparison.levels if row.problems >= FEWEST]
-    if len(rows) < 2:
-        return (), (), len(rows)
-    confidence = 1 - 0.05 / len(rows)
-    found: dict[str, list[str]] = {BETTER: [], WORSE: []}
-    for row in rows:
-        here = [pair for pair in pairs if pair.level == row.level]
-        change = change_of(here, "right", confidence=confidence)
-        if change is not None and verdict_of(change.gain) in found:
-            found[verdict_of(change.gain)].append(row.label)
-    return tuple(found[BETTER]), tuple(found[WORSE]), len(rows)
+    looked_at = sum(row.problems >= FEWEST for row in comparison.levels)
+    if looked_at < 2:
+        return (), (), looked_at
+    return tuple(comparison.better), tuple(comparison.worse), looked_at
 
 
 def _control(base: Any, final: Any) -> tuple[Change | None, str]:

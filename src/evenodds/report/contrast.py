@@ -18,12 +18,12 @@ from evenodds.evaluation import (
     Record,
     Tally,
     Values,
-    count_of,
     doubling,
     finite,
     judged_by_key,
     label_of,
     levels_of,
+    names_of,
     pooled,
     tally_of,
 )
@@ -79,7 +79,7 @@ class Contrast:
     levels_at_k and levels_agreed are pass@k and maj@k at `k`, the largest that half of the problems
     have answers for; levels_greedy is the likeliest answer. Only pass@1 has verdicts.
     length, lengths: mean tokens of an answer on each side, over all and by level. problems: matched
-    ones; unmatched: of the evaluation with most, those that were left out. catch_up: the k at which
+    ones; unmatched: those that not all evaluations have judged. catch_up: the k at which
     the first arm reaches the second, where that is ahead. pair: the comparison of the two
     evaluations, where each arm has one: which problems were gained and which were lost. control:
     pass@1 on the task outside of what was learned, where all evaluations have the same one.
@@ -153,7 +153,7 @@ def contrast(first: Arm, second: Arm) -> Contrast:
         second=second.name,
         seeds=(len(first.records), len(second.records)),
         problems=count,
-        unmatched=max(map(count_of, (*first.records, *second.records))) - count,
+        unmatched=len(set().union(*map(names_of, (*first.records, *second.records)))) - count,
         k=k,
         overall=_line("all levels", whole, _rates),
         levels=_by_level(labels, sides, _rates),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from evenodds.evaluation import Record
@@ -12,7 +13,7 @@ from evenodds.report.comparison import BETTER, FEWEST, NO_EVIDENCE, TOO_FEW, WOR
 from evenodds.report.contrast import Arm, Contrast, Line
 from evenodds.report.contrast import contrast as make_contrast
 from evenodds.report.text import counted, listed, one_line, p_words
-from evenodds.statistics import Estimate
+from evenodds.statistics import Estimate, holm
 
 WIDTH = 100
 NAME = 40
@@ -96,9 +97,11 @@ def _turned(contrast: Contrast) -> list[str]:
     if contrast.pair is None:
         return []
     found = contrast.pair.coverage
+    left = contrast.pair.overall.problems - found.problems
+    out = f", {left} left out that have not as many judged answers on both sides" if left else ""
     return [
         f"Solved at least once: {counted(found.gained, 'problem')} gained, {found.lost} lost, "
-        f"{found.kept} kept, {found.never} never "
+        f"{found.kept} kept, {found.never} never{out} "
         f"(gained - lost {found.net.points()}; McNemar {p_words(found.p)})."
     ]
 
@@ -131,8 +134,9 @@ def one_seed(arms: Sequence[Arm]) -> list[str]:
     if not any(arm.is_trained and len(arm.records) == 1 for arm in arms):
         return []
     return [
-        "A run of one seed speaks for that run only: whether another would do as well, several "
-        "seeds tell (--arm NAME RUN RUN RUN)."
+        "A run of one seed speaks for that run only: another run of the same kind, with another "
+        "seed, may well be better or worse than this one. Several seeds tell (--arm NAME RUN RUN "
+        "RUN)."
     ]
 
 
@@ -143,22 +147,35 @@ def random_sentences(arms: Sequence[Arm]) -> list[str]:
     """
     paid = [arm for arm in arms if arm.is_trained and not arm.random_reward]
     chance = [arm for arm in arms if arm.random_reward]
+    pairs = [(arm, other) for other in chance for arm in paid]
+    lines = [make_contrast(other, arm).overall for arm, other in pairs]
+    looks = holm([1.0 if math.isnan(line.p) else line.p for line in lines])
     return [
-        _against_random(arm, other, make_contrast(other, arm).overall)
-        for other in chance
-        for arm in paid
+        _against_random(*pair, replace(line, adjusted=look))
+        for pair, line, look in zip(pairs, lines, looks, strict=True)
     ]
 
 
 def _against_random(arm: Arm, random: Arm, line: Line) -> str:
+    """That the reward made the difference is said only where both arms have several seeds.
+
+    Two runs of one kind differ as well, by their seeds, and one run of each shows nothing of that.
+    """
     a, r, gain = _name(arm.name), _name(random.name), line.gain.points()
+    if line.verdict == BETTER and min(len(arm.records), len(random.records)) < 2:
+        return (
+            f"{r} was paid at random. {a} does better than that by {gain}. Whether that is its "
+            "reward or its seed, only several seeds of both can tell."
+        )
     if line.verdict == BETTER:
         return (
-            f"{r} was paid at random. {a} does better than that by {gain}: what it gained is owed "
+            f"{r} was paid at random. {a} does better than that by {gain}: the difference is owed "
             "to its reward."
         )
     if line.verdict == WORSE:
         return f"{r} was paid at random, and {a} does worse than that: {gain}."
+    if line.verdict == TOO_FEW:
+        return f"{r} was paid at random. Whether {a} does better, too few problems can tell."
     return (
         f"{r} was paid at random, and {a} does not do surely better than that ({gain}): no "
         "evidence that its reward taught it anything."

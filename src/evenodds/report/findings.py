@@ -10,6 +10,7 @@ from typing import Any
 
 from evenodds.evaluation import finite
 from evenodds.report.changes import Measure, by_chance, got_worse, measures_of
+from evenodds.report.comparison import FEWEST
 from evenodds.report.conclusion import Conclusion, conclude
 from evenodds.report.cost import Cost, cost_of
 from evenodds.report.facts import progress
@@ -78,10 +79,12 @@ def worse_sentence(found: Findings) -> str:
     measures, compared = found.measures, found.run.comparison
     if not measures or compared is None:
         return ""
-    worse = len(found.worse)
+    worse, few = len(found.worse), sum(measure.problems < FEWEST for measure in measures)
+    told = f"{worse} got worse" if worse else "none can be said to have got worse"
+    told += f", and {few} are of fewer than {FEWEST} problems, too few to tell" if few else ""
     lost, gained = compared.coverage.lost, compared.coverage.gained
     return (
-        f"Of {counted(len(measures), 'thing')} that were measured, {worse or 'none'} got worse. "
+        f"Of {counted(len(measures), 'thing')} that were measured, {told}. "
         f"Each has a 95 % interval: had nothing changed, {by_chance(measures):.1f} of them would "
         f"still look worse by chance. {counted(lost, 'single problem')} that the base solved "
         f"at least once had no right answer after training; with {gained:,} it was the other way "

@@ -26,11 +26,13 @@ from evenodds.report.pictures import (
 from evenodds.report.record import RunRecord
 from evenodds.report.samples import sample_groups
 from evenodds.report.signs import alarm_sentence, declared, flat_of, is_watched, raised_of
-from evenodds.report.story import changes, headline, sharpening, warnings
+from evenodds.report.story import changes, headline, left_out, sharpening, warnings
 from evenodds.report.text import counted, one_line, safe, shortened
 from evenodds.statistics import percent
 
 PAGES = Path(__file__).parent / "page"
+SHOWN_ABOVE = ("level", "source")
+"""Measures that have a table of their own, and are repeated only where they got worse."""
 LONGEST = 1500  # characters of a text of the run that stands by itself
 
 
@@ -118,7 +120,7 @@ def _result(found: Findings) -> dict[str, Any]:
 def _beside(found: Findings) -> dict[str, Any]:
     """What got worse beside what got better, the audit, and the cost."""
     return {
-        "measures": [m for m in found.measures if m.group != "level" or m in found.worse],
+        "measures": [m for m in found.measures if m.group not in SHOWN_ABOVE or m in found.worse],
         "worse_sentence": worse_sentence(found),
         "measures_note": beside.NOTE,
         "control_sentence": beside.control_sentence(found),
@@ -181,9 +183,7 @@ def _warnings(run: RunRecord) -> list[str]:
 
 
 def _notes(found: Comparison) -> list[str]:
-    notes = [*changes(found), sharpening(found.curves)]
-    if found.unmatched:
-        notes.append(f"{found.unmatched} problems were judged on one side only and are left out.")
+    notes = [*changes(found), sharpening(found.curves), left_out(found)]
     return [note for note in notes if note]
 
 

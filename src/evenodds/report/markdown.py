@@ -14,6 +14,7 @@ from evenodds.report.facts import facts, repeat_command
 from evenodds.report.findings import Findings, worse_sentence
 from evenodds.report.series import spread
 from evenodds.report.signs import alarm_sentence, raised_of
+from evenodds.report.story import by_itself, left_out
 from evenodds.report.text import shortened
 
 LEVELS = 16
@@ -55,8 +56,10 @@ def _section(title: str, lines: Sequence[str]) -> list[str]:
 
 def results(found: Findings) -> list[str]:
     """The table of levels, what stands beside it, and how to read it where that is not plain."""
-    said = caution(found)
-    return [*([md_text(said), ""] if said else []), *table(found), "", *beside_items(found)]
+    said, compared = caution(found), found.run.comparison
+    apart = f"{left_out(compared)} {by_itself(compared)}".strip() if compared is not None else ""
+    above, below = ([md_text(text), ""] if text else [] for text in (said, apart))
+    return [*above, *table(found), "", *below, *beside_items(found)]
 
 
 def table(found: Findings) -> list[str]:

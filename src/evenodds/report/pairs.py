@@ -45,6 +45,29 @@ def pairs_of(base: Record, final: Record) -> list[Pair]:
     return found
 
 
+def asked_of(base: Record, final: Record) -> list[Pair]:
+    """Problems that both evaluations asked, judged or not: a mean over those that were judged
+    alone says nothing of the others. In each, `unjudged` counts the answers that were not."""
+    before, after = levels_of(base), levels_of(final)
+    found: list[Pair] = []
+    for level in before:
+        first, later = _asked(before[level]), _asked(after.get(level, {}))
+        found += [Pair(level, row, later[key]) for key, row in first.items() if key in later]
+    return found
+
+
+def _asked(level: Record) -> dict[str, Record]:
+    """The problems of a level by key, without those of which nobody knows how often."""
+    found: dict[str, Record] = {}
+    for row in level.get("problems", []):
+        tries = row.get("tries") or 0
+        drawn = max(level.get("samples") or 0, row.get("samples") or 0, tries)
+        if drawn:
+            count = {"samples": drawn, "unjudged": drawn - tries, "right": row.get("right") or 0}
+            found[str(row["key"])] = {**row, **count}
+    return found
+
+
 def _problems(level: Record) -> dict[str, Record]:
     """The judged problems of a level, each with the number of answers that were drawn."""
     drawn = level.get("samples")

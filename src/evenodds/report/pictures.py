@@ -110,8 +110,12 @@ def _gains(found: Comparison) -> Picture:
     return Picture(
         title,
         svg,
-        "Each problem is compared with itself. A bar right of zero is evidence of a gain, a bar "
-        "left of zero of a loss; one that crosses zero is evidence of neither.",
+        "Each problem is compared with itself. A bar that crosses zero is evidence of neither gain "
+        "nor loss. One that only just clears it may be none either, for several levels are looked "
+        "at; the verdicts in the table know of that."
+        if len(found.levels) > 1
+        else "Each problem is compared with itself. A bar that crosses zero is evidence of neither "
+        "gain nor loss.",
     )
 
 
@@ -122,7 +126,7 @@ def _pass_at_k(curves: Curves, catch_up: CatchUp | None) -> Picture:
         _tries(title, curves),
         f"{caught_up(catch_up)}Bands are 95 % intervals over problems. If the base catches up as "
         "k grows, training made known answers likelier; if the trained line stays above, it solves "
-        "problems that the base hardly ever solved.",
+        "problems that the base does not solve in so many tries.",
     )
 
 

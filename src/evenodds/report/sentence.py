@@ -15,6 +15,7 @@ from evenodds.statistics import percent as shown
 if TYPE_CHECKING:
     from evenodds.report.conclusion import Evidence, Kind
 
+UNJUDGED = 0.02  # of the answers: below that they hardly move a rate
 LABEL = 60  # longest name of a level or task inside a sentence
 
 
@@ -31,7 +32,7 @@ def sentence_of(kind: Kind, found: Evidence) -> str:
         "worse": _worse,
         "no_evidence": _no_evidence,
     }[kind]
-    said = says(found, right)
+    said = says(found, right) + _unjudged(found)
     if not found.random_reward:
         return f"{said[0].upper()}{said[1:]}."
     return f"Control arm, paid by a coin and not by the verifier: {said}."
@@ -43,7 +44,7 @@ def _incomplete(found: Evidence) -> str:
         return f"Nothing can be said yet: the evaluation of the {names} model is missing."
     if found.differing:
         return (
-            "Nothing can be said: before and after were sampled with other settings "
+            "Nothing can be said: before and after were measured with other settings "
             f"({one_line(found.differing, 200)})."
         )
     return "Nothing can be said: the two evaluations share no problem."
@@ -77,7 +78,7 @@ def _worse(found: Evidence, right: Change) -> str:
     at_k = found.at_k_alone or right.gain
     return (
         f"it got worse: given {found.k} tries it solves fewer of {_problems(right)} than the base "
-        f"(pass@{found.k}: {points(at_k)}, 97.5 % interval {_ends(at_k)}), and the share of right "
+        f"(pass@{found.k}: {points(at_k)}, 99 % interval {_ends(at_k)}), and the share of right "
         f"answers shows no evidence of a change ({inner(right.gain)})"
     )
 
@@ -88,6 +89,8 @@ def _no_evidence(found: Evidence, right: Change) -> str:
             f"no evidence: {counted(right.problems, 'held-out problem')} are too few to tell, for "
             f"fewer than {FEWEST} were compared ({inner(right.gain)})"
         )
+    if found.is_undone:
+        return _undone(found, right)
     if verdict_of(right.gain) == BETTER:
         return _rose_without_cause(found, right)
     where = f", though it got better at {_named(found.better)}" if found.better else ""
@@ -95,6 +98,29 @@ def _no_evidence(found: Evidence, right: Change) -> str:
     return (
         f"no evidence of a change{where}: the share of right answers to {_problems(right)} "
         f"{_went(right)}, {interval(right.gain)}{_control(found)}"
+    )
+
+
+def _undone(found: Evidence, right: Change) -> str:
+    """A change that those answers make which could not be judged."""
+    whole = found.all_asked or right
+    went = _rose(right) if verdict_of(right.gain) == BETTER else _fell(right)
+    return (
+        f"no evidence: among the answers that could be judged {went}; with those that could not "
+        f"counted as not right, no change can be told ({inner(whole.gain)})"
+    )
+
+
+def _unjudged(found: Evidence) -> str:
+    """How many answers are in no rate, where they are enough to matter."""
+    if found.unjudged is None:
+        return ""
+    before, after = found.unjudged.before.mean, found.unjudged.after.mean
+    if max(before, after) < UNJUDGED:
+        return ""
+    return (
+        f"; {percent(after)} of the answers could not be judged after training and "
+        f"{percent(before)} before, and are left out"
     )
 
 

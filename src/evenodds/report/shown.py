@@ -58,14 +58,19 @@ class Disputed:
 
 def gained_of(run: RunRecord, pairs: Sequence[Pair]) -> list[Turned]:
     """Problems that are solved only after training, those solved most often first."""
-    found = [p for p in pairs if not p.before["right"] and p.after["right"]]
+    found = [p for p in _fair(pairs) if not p.before["right"] and p.after["right"]]
     return _turned(run, found, lambda p: p.after["right"] / p.after["tries"])
 
 
 def lost_of(run: RunRecord, pairs: Sequence[Pair]) -> list[Turned]:
     """Problems that were solved only before training, those solved most often first."""
-    found = [p for p in pairs if p.before["right"] and not p.after["right"]]
+    found = [p for p in _fair(pairs) if p.before["right"] and not p.after["right"]]
     return _turned(run, found, lambda p: p.before["right"] / p.before["tries"])
+
+
+def _fair(pairs: Sequence[Pair]) -> list[Pair]:
+    """Those with as many judged answers before as after, as `Coverage` counts them."""
+    return [pair for pair in pairs if pair.before["tries"] == pair.after["tries"]]
 
 
 def _turned(run: RunRecord, pairs: Sequence[Pair], most: Callable[[Pair], float]) -> list[Turned]:

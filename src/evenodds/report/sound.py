@@ -47,7 +47,10 @@ def _is_problem(problem: Any) -> bool:
     known = cast(Mapping[str, Any], problem)
     if "key" not in known or not _are_numbers(known, PROBLEM_NUMBERS):
         return False
-    tries, right = known.get("tries") or 0, known.get("right") or 0
+    tries, right = known.get("tries") or 0, known.get("right")
+    if right is None and tries:
+        return False  # judged, and nobody knows how: to call that wrong would be made up
+    right = right or 0
     if tries != int(tries) or right != int(right) or not 0 <= right <= tries:
         return False
     return _are_votes(known.get("votes"), tries)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evenodds.report.comparison import FEWEST, WORSE, Comparison, Curves, verdict_of
+from evenodds.report.comparison import FEWEST, NO_EVIDENCE, WORSE, Comparison, Curves, verdict_of
 from evenodds.report.text import listed
 
 
@@ -22,6 +22,29 @@ def by_level(comparison: Comparison) -> str:
     """Which levels got better, worse, or show no evidence of either; empty for a single level."""
     if len(comparison.levels) == 1:
         return ""
+    return f"{_told(comparison)} {by_itself(comparison)}".strip()
+
+
+def by_itself(comparison: Comparison) -> str:
+    """Levels whose interval leaves out zero although their verdict is that there is no evidence.
+
+    A reader who sees the interval alone would take them for a change.
+    """
+    apart = [
+        row.label
+        for row in comparison.levels
+        if row.verdict == NO_EVIDENCE and verdict_of(row.gain) != NO_EVIDENCE
+    ]
+    if not apart:
+        return ""
+    looks = sum(row.problems >= FEWEST for row in comparison.levels)
+    return (
+        f"The interval at {listed(apart)} leaves out zero by itself; among {looks} levels that is "
+        "no evidence (Holm's correction)."
+    )
+
+
+def _told(comparison: Comparison) -> str:
     parts = [
         f"{name} at {_levels(labels, len(comparison.levels))}"
         for name, labels in (("better", comparison.better), ("worse", comparison.worse))
@@ -53,15 +76,25 @@ def warnings(comparison: Comparison) -> list[str]:
     ]
 
 
+def left_out(comparison: Comparison) -> str:
+    """How many problems no rate is of; empty where all were judged on both sides."""
+    count = comparison.unmatched
+    if not count:
+        return ""
+    which = "1 problem is" if count == 1 else f"{count:,} problems are"
+    return f"{which} in none of these rates: not judged both before and after."
+
+
 def _levels(labels: list[str], of: int) -> str:
     return f"all {of} levels" if len(labels) == of > 1 else listed(labels)
 
 
 def problems_sentence(comparison: Comparison) -> str:
     """Problems gained and lost, so that a mean cannot hide what was forgotten."""
-    found = comparison.coverage
+    found, left = comparison.coverage, comparison.overall.problems - comparison.coverage.problems
+    alike = " with as many judged answers before as after" if left else ""
     return (
-        f"Of {comparison.overall.problems} held-out problems, {found.gained} have a right answer "
+        f"Of {found.problems} held-out problems{alike}, {found.gained} have a right answer "
         f"among the sampled ones only after training and {found.lost} only before it; "
         f"{found.kept} both times, {found.never} neither time."
     )

@@ -7,7 +7,7 @@ from evenodds.report.conclusion import Evidence
 from evenodds.report.findings import Findings
 from evenodds.report.shown import Turned, gained_of, lost_of
 from evenodds.report.story import by_level, problems_sentence
-from evenodds.report.text import listed, one_line, p_words
+from evenodds.report.text import p_words
 
 
 def sentence(comparison: Comparison, found: Evidence) -> str:
@@ -15,12 +15,7 @@ def sentence(comparison: Comparison, found: Evidence) -> str:
     said = by_level(comparison)
     if found.levels < 2 or not said:
         return said or "All problems are of one level."
-    sure = [one_line(label, 60) for label in (*found.better, *found.worse)]
-    stands = f"it stands at {listed(sure)}" if sure else "nothing of it stands"
-    return (
-        f"{said} That is each level by itself; all {found.levels} looked at together, with "
-        f"intervals widened for that, {stands}."
-    )
+    return f"{said} These verdicts know that {found.levels} levels are looked at together."
 
 
 def coverage(comparison: Comparison) -> str:
