@@ -166,3 +166,11 @@ def test_the_card_of_a_run_names_no_place_and_no_secret(
     assert "hf_abcdefgh" not in said and "/home" not in said and "/srv" not in said
     assert "mine.py" in said and "rows of data.jsonl" in said and "policy: base" in said
     assert "hf_abcdefgh" not in markdown(findings_of(run))
+
+
+def test_cutting_paths_leaves_no_mark_without_its_backslash() -> None:
+    """What is escaped looks like a path of Windows; cut after escaping, it became a live link."""
+    hostile = "*q[! *q](javascript:alert) /home/me/secret/notes.txt"
+    shown = md_text(hostile)
+    assert "secret" not in shown and "notes.txt" in shown
+    assert not re.search(r"(?<!\\)[\[*]|(?<!\\)\]\(", shown)

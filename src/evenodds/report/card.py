@@ -15,7 +15,7 @@ from pathlib import Path
 from evenodds.records.lines import read_object
 from evenodds.report.beside import control_sentence
 from evenodds.report.checks import bench_of, question_rows
-from evenodds.report.escape import md_block, md_code, md_text, without_paths
+from evenodds.report.escape import md_block, md_code, md_text
 from evenodds.report.facts import facts, repeat_command
 from evenodds.report.findings import Findings, findings_of, worse_sentence
 from evenodds.report.markdown import results, worse_items
@@ -73,7 +73,7 @@ def card(found: Findings, saved: Saved) -> str:
         *_section("Load it", _load(saved)),
         *_section("Repeat it", _repeat(found)),
     ]
-    return "\n".join([*head(saved), without_paths("\n".join(body))]) + "\n"
+    return "\n".join([*head(saved), *body]) + "\n"
 
 
 def head(saved: Saved) -> list[str]:

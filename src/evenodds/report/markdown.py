@@ -9,7 +9,7 @@ from evenodds.report.changes import Measure
 from evenodds.report.checks import bench_of, question
 from evenodds.report.comparison import overall_side, sides
 from evenodds.report.cost import cost_rows
-from evenodds.report.escape import md_block, md_text, without_paths
+from evenodds.report.escape import md_block, md_text
 from evenodds.report.facts import facts, repeat_command
 from evenodds.report.findings import Findings, worse_sentence
 from evenodds.report.series import spread
@@ -47,7 +47,7 @@ def markdown(found: Findings) -> str:
         "",
         md_text(INTERVALS),
     ]
-    return without_paths("\n".join(lines)) + "\n"
+    return "\n".join(lines) + "\n"
 
 
 def _section(title: str, lines: Sequence[str]) -> list[str]:

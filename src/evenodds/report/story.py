@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from evenodds.report.comparison import FEWEST, NO_EVIDENCE, WORSE, Comparison, Curves, verdict_of
-from evenodds.report.text import listed
+from evenodds.report.text import listed, one_line
+
+LABEL = 60  # characters of a level's name in a sentence
 
 
 def headline(comparison: Comparison) -> str:
@@ -37,9 +39,10 @@ def by_itself(comparison: Comparison) -> str:
     ]
     if not apart:
         return ""
+    named = _levels(apart, 0)
     looks = sum(row.problems >= FEWEST for row in comparison.levels)
     return (
-        f"The interval at {listed(apart)} leaves out zero by itself; among {looks} levels that is "
+        f"The interval at {named} leaves out zero by itself; among {looks} levels that is "
         "no evidence (Holm's correction)."
     )
 
@@ -86,7 +89,9 @@ def left_out(comparison: Comparison) -> str:
 
 
 def _levels(labels: list[str], of: int) -> str:
-    return f"all {of} levels" if len(labels) == of > 1 else listed(labels)
+    if len(labels) == of > 1:
+        return f"all {of} levels"
+    return listed([one_line(label, LABEL) for label in labels])
 
 
 def problems_sentence(comparison: Comparison) -> str:
