@@ -7,6 +7,8 @@ import os
 import shutil
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,6 +19,7 @@ from starlette.testclient import TestClient
 from evenodds.viewer.app import PAGES, make_app
 from evenodds.viewer.data import Source
 from evenodds.viewer.library import Library
+from evenodds.viewer.pages import environment
 from tests.viewer.folder import GROUPS, SIZE, STEPS, write_run
 
 FIRST = [f"/{name}" for name in PAGES if name != "evaluation/answers"]
@@ -117,11 +120,15 @@ def test_search_says_how_far_it_looked_and_goes_on(whole, monkeypatch) -> None:
 def test_held_out_problems_one_by_one(whole) -> None:
     client = client_of(whole)
     text = client.get("/evaluation?kind=gained").text
-    said = text.partition("</span> ")[2].partition("</p>")[0]
-    assert "\u00a0%" in said and " %" not in said, "a number is parted from its sign"
     assert text.count('class="kind gained"') == text.count('<td class="problem"') > 0
     assert "0 of 8" in text
     assert client.get("/evaluation?kind=lost&sort=down&level=2&q=6*17").status_code == 200
+
+
+def test_a_number_of_the_conclusion_keeps_its_sign() -> None:
+    pieces: Any = environment().get_template("pieces.html.j2").module
+    said = SimpleNamespace(mood="good", kind="learned", sentence="from 6.6 % to 7 %")
+    assert "from 6.6\u00a0% to 7\u00a0%</p>" in pieces.conclusion(said)
 
 
 def test_the_answers_to_a_held_out_problem(run) -> None:
