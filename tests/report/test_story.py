@@ -103,6 +103,8 @@ def test_the_cost_is_counted_from_the_records() -> None:
     cost = cost_of(run_of(base, evaluation([[1]]) | {"seconds": 4.0}, metrics=metrics))
     assert (cost.seconds, cost.evaluation, cost.tokens, cost.memory) == (13.0, 7.0, 900, 500.0)
     assert (cost.groups, cost.informative, cost.tokens_per_informative) == (12, 4, 225.0)
+    partly = [row | {"frac_reward_zero_std": 0.25} for row in metrics]  # all wrong, paid in part
+    assert cost_of(run_of(None, None, metrics=partly)).informative == 9
     assert next(iter(cost.parts)) == "sample" and cost.parts["sample"] == pytest.approx(4.2)
     assert cost.parts["other"] == pytest.approx(6.0 - 5.3)
     assert cost.tokens_per_second == pytest.approx(150.0) and cost.idle is None

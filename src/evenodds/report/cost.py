@@ -19,8 +19,8 @@ class Cost:
     """Seconds, answer tokens, and prompts; None where the records do not say.
 
     parts: seconds of all steps by what they were spent on. evaluation: seconds of both evaluations.
-    informative: groups with right and wrong answers, the only ones that teach. idle: the share of
-    the tokens that went into other groups. memory: peak resident memory in MB.
+    informative: groups whose answers were not all paid alike, the only ones that teach. idle: the
+    share of the tokens that went into other groups. memory: peak resident memory in MB.
     """
 
     seconds: float | None
@@ -86,15 +86,23 @@ def _total(rows: Iterable[Mapping[str, Any]], name: str) -> float:
 
 
 def _groups(run: RunRecord) -> tuple[int | None, int | None]:
-    """Groups that were sampled in all steps, and how many of them were mixed."""
-    rows = [
-        (row["groups/drawn"], row["groups/mixed"])
-        for row in run.metrics
-        if is_number(row.get("groups/drawn")) and is_number(row.get("groups/mixed"))
-    ]
+    """Groups that were sampled in all steps, and how many of them taught."""
+    pairs = [(row.get("groups/drawn"), _taught(row)) for row in run.metrics]
+    rows = [(drawn, share) for drawn, share in pairs if is_number(drawn) and share is not None]
     if not rows:
         return None, None
-    return int(sum(drawn for drawn, _ in rows)), round(sum(drawn * mixed for drawn, mixed in rows))
+    return int(sum(drawn for drawn, _ in rows)), round(sum(drawn * share for drawn, share in rows))
+
+
+def _taught(row: Mapping[str, Any]) -> float | None:
+    """The share of a step's groups whose rewards differ; where it does not say, of mixed ones.
+
+    With partial credit the two are not the same: a group that is all wrong may teach.
+    """
+    without, mixed = row.get("frac_reward_zero_std"), row.get("groups/mixed")
+    if is_number(without):
+        return 1 - without
+    return mixed if is_number(mixed) else None
 
 
 def _idle(lines: Iterable[Mapping[str, Any]]) -> float | None:
@@ -160,8 +168,8 @@ def _informative(cost: Cost) -> str:
         return ""
     share = 100 * cost.informative / cost.groups
     return (
-        f"{cost.informative:,} of {counted(cost.groups, 'group')} ({share:.0f} %) had right and "
-        "wrong answers; the others have nothing to learn from"
+        f"{cost.informative:,} of {counted(cost.groups, 'group')} ({share:.0f} %) had answers "
+        "that were paid differently; the others have nothing to learn from"
     )
 
 

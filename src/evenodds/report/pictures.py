@@ -250,9 +250,9 @@ def _informative(run: RunRecord) -> Picture:
         title,
         share_plot(title, found, "share of the step's groups"),
         (
-            "A group is all answers to one problem. Only mixed groups, with right and wrong "
-            "answers, have anything to learn from. Look for a wide middle band; a band too "
-            "thin for its name has none."
+            "A group is all answers to one problem. Where answers are paid by right or wrong "
+            "alone, only mixed groups have anything to learn from. Look for a wide middle band; "
+            "a band too thin for its name has none."
         ),
     )
 
