@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from evenodds.evaluation import EvaluationSettings, summary_of
+from evenodds.evaluation import EvaluationSettings, Record, summary_of
 from evenodds.run.build import evaluation_settings
 from evenodds.run.config import Config
 from evenodds.statistics import Estimate, paired_difference, pass_at_k
 from evenodds.tasks import Task
-
-Record = Mapping[str, Any]
 
 
 def is_due(config: Config, step: int) -> bool:
