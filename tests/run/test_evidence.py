@@ -310,3 +310,9 @@ def test_what_an_audit_or_a_control_lacks_names_its_own_setting(tmp_path) -> Non
         run(tmp_path, audit__verifier="choice")
     with pytest.raises(UsageError, match=r"evaluation.control cannot be 'gsm8k'"):
         run(tmp_path, evaluation__control="gsm8k")
+
+
+def test_levels_that_are_not_measured_have_no_gain_and_no_interval(tmp_path) -> None:
+    other = {"evaluation__levels": [3], "curriculum__kind": "fixed", "curriculum__levels": [0]}
+    row = lines(run(tmp_path, run__steps=2, **other, **WAY | {"evaluation__every": 1}).folder)[0]
+    assert "heldout/pass@1" in row and not any("gain" in name for name in row)

@@ -52,6 +52,8 @@ def heldout_metrics(base: Record, record: Record, levels: Sequence[str]) -> dict
         found["heldout/pass@k"] = overall.pass_at[k].mean
     for name, size in (("pass@1", 1), ("pass@k", k)):
         gain = gain_at(base, record, size, levels)
+        if not np.isfinite(gain.mean):  # no level that was taught is measured: the ends say nothing
+            continue
         ends = (("", gain.mean), ("_low", gain.low), ("_high", gain.high))
         found |= {f"heldout/{name}_gain{end}": value for end, value in ends}
     asked = record.get("canaries") or {}
