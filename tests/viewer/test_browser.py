@@ -170,6 +170,16 @@ def test_every_page_is_whole_readable_and_fits(page: Any, site: Site) -> None:
     assert all("404" in fault for fault in page.faults)
 
 
+def test_the_held_out_results_are_whole_on_a_phone(page: Any, site: Site) -> None:
+    page.set_viewport_size(PHONE)
+    for path in ("/run", "/evaluation"):
+        page.goto(site.address + path)
+        table = page.wait_for_selector(".stacked")
+        shown = table.inner_text()
+        assert table.evaluate("e => e.parentElement.scrollWidth <= e.parentElement.clientWidth")
+        assert "+30.5 points" in shown, "the result, not only the base"
+
+
 def test_the_report_is_readable_and_fits(page: Any, run: Path) -> None:
     from evenodds.report.files import write_page
 
