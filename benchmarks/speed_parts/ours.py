@@ -20,10 +20,10 @@ from evenodds.judge import InlineJudge
 from evenodds.learner import TorchLearner
 from evenodds.policies import Policy
 from evenodds.policies.load import PolicyOptions, load_policy
+from evenodds.records import rollout_table
 from evenodds.run.build import learner_options, objective_of, policy_options
 from evenodds.run.config import Config, make_config
 from evenodds.run.folder import RunFolder
-from evenodds.records import rollout_table
 from evenodds.run.timing import Stopwatch, timed
 from evenodds.run.writer import RunWriter
 from evenodds.sampling.native import NativeSampler, Pages
