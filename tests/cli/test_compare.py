@@ -50,6 +50,11 @@ def test_a_run_against_its_base(runs, capsys) -> None:
     assert "8 answers to a problem, temperature 1" in out.splitlines()[0]
 
 
+def test_a_run_whose_name_looks_like_a_pattern_is_a_run(runs, capsys) -> None:
+    (runs / "a1").rename(runs / "a[1]")
+    assert "a[1] is better than runs/a[1]:base: +" in said(capsys, "runs/a[1]:base", "runs/a[1]")
+
+
 def test_a_pattern_is_an_arm_and_its_bases_are_one(runs, capsys) -> None:
     out = said(capsys, "runs/a*:base", "runs/a*", "runs/chance")
     assert "1 seed against 2 seeds" in out and "2 seeds against" not in out

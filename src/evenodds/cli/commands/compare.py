@@ -95,10 +95,10 @@ def _expanded(name: str) -> list[str]:
     from evenodds.run.folder import ROOT
     from evenodds.run.opened import is_run
 
-    if is_run(name) or not any(sign in name for sign in "*?["):
-        return [name]
     point = "".join(re.findall(r":(?:base|final|step-\d+)$", name))
     pattern = name.removesuffix(point)
+    if is_run(name) or is_run(pattern) or not any(sign in name for sign in "*?["):
+        return [name]
     there = [one for one in glob.glob(pattern) or glob.glob(f"{ROOT}/{pattern}") if is_run(one)]
     if not there:
         raise UsageError(f"no run matches {name!r}. Check the pattern and the folder.")
