@@ -89,6 +89,8 @@ def test_evaluations_that_do_not_match_are_not_compared() -> None:
 def test_too_few_problems_are_no_evidence_however_large_the_gain() -> None:
     found = conclusion(evaluation([level((19, 0))]), evaluation([level((19, 8))]))
     assert found.kind == "no_evidence" and "too few to tell" in found.sentence
+    one = conclusion(evaluation([level((1, 0))]), evaluation([level((1, 8))]))
+    assert "1 held-out problem is too few" in one.sentence
     assert conclusion(evaluation([level((20, 0))]), evaluation([level((20, 8))])).kind == "learned"
 
 

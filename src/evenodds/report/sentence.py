@@ -85,8 +85,10 @@ def _worse(found: Evidence, right: Change) -> str:
 
 def _no_evidence(found: Evidence, right: Change) -> str:
     if right.problems < FEWEST:
+        counts = counted(right.problems, "held-out problem")
+        are = "is" if right.problems == 1 else "are"
         return (
-            f"no evidence: {counted(right.problems, 'held-out problem')} are too few to tell, for "
+            f"no evidence: {counts} {are} too few to tell, for "
             f"fewer than {FEWEST} were compared ({inner(right.gain)})"
         )
     if found.is_undone:
