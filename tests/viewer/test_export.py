@@ -87,3 +87,24 @@ def test_nothing_is_written_for_what_is_not_there(run: Path, tmp_path: Path) -> 
     with pytest.raises(UsageError, match="1 or more"):
         export(run, tmp_path / "pages", groups=0)
     assert not (tmp_path / "pages").exists()
+
+
+def test_a_link_in_the_folder_is_not_written_through(tmp_path) -> None:
+    run, folder, victim = write_run(tmp_path / "mine"), tmp_path / "pages", tmp_path / "victim"
+    folder.mkdir()
+    victim.write_text("mine")
+    for name in ("index.html", "style.css", "evenodds-pages.txt"):
+        (folder / name).symlink_to(victim)
+    export(run, folder, groups=1)
+    (page,) = folder.glob("group-*.html")
+    assert "evenodds replay mine " in page.read_text()
+    assert str(tmp_path) not in page.read_text()
+    assert victim.read_text() == "mine"
+    assert not (folder / "index.html").is_symlink()
+
+
+def test_pages_do_not_go_below_the_run(tmp_path) -> None:
+    run = write_run(tmp_path / "mine")
+    with pytest.raises(UsageError, match="the run itself"):
+        export(run, run / "pages" / "deep")
+    assert not (run / "pages").exists()

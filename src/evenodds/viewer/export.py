@@ -109,7 +109,7 @@ def _prepare(folder: Path, run: Path) -> None:
     """A folder to write to: new, empty, or one of ours, of which the old pages go."""
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise UsageError(f"{str(folder)!r} is not a folder. Name another one for the pages.")
-    if folder.resolve() == run.resolve():
+    if run.resolve() in (folder.resolve(), *folder.resolve().parents):
         raise UsageError("the pages cannot go into the run itself. Name another folder.")
     folder.mkdir(parents=True, exist_ok=True)
     found = list(folder.iterdir())
@@ -118,7 +118,7 @@ def _prepare(folder: Path, run: Path) -> None:
             f"{str(folder)!r} is not empty, and not of `evenodds inspect --html`. "
             "Name a new folder."
         )
-    (folder / MARK).write_text("Pages of `evenodds inspect --html`, which may replace them.\n")
+    _put(folder / MARK, "Pages of `evenodds inspect --html`, which may replace them.\n")
     for path in found:
         if path.suffix == ".html" and path.is_file() and not path.is_symlink():
             path.unlink()
@@ -126,7 +126,7 @@ def _prepare(folder: Path, run: Path) -> None:
 
 def _write(source: Source, folder: Path, spots: Sequence[Spot]) -> None:
     for name, (_, text) in static_files().items():
-        (folder / name).write_text(text, encoding="utf-8")
+        _put(folder / name, text)
     pages = [path for path, _ in NAV]
     groups = {f"group/{step}/{group}": (step, group) for step, group in spots}
     place = Place(source, static="", live=False, written=frozenset([*pages, *groups]))
@@ -150,4 +150,7 @@ def message(place: Place, title: str, words: str) -> str:
 
 
 def _put(path: Path, text: str) -> None:
+    """Write a page. A link that someone laid in its place is not followed to what it names."""
+    if path.is_symlink():
+        path.unlink()
     path.write_text(text, encoding="utf-8", errors="replace")

@@ -14,6 +14,7 @@ from evenodds.errors import EvenoddsError, RunError, UsageError
 from evenodds.places import BUNDLED
 from evenodds.records.follow import Seen, seen
 from evenodds.records.values import RecordedGroup, read_groups
+from evenodds.report.series import is_number
 from evenodds.report.text import level_name, one_line
 from evenodds.viewer.choice import OWN, Choice, choice_of
 from evenodds.viewer.data import Source
@@ -86,7 +87,7 @@ def _values(
         "list_query": filters.query(),
         "kept": [*filters.pairs().items(), *Choice(answer=choice.answer).query().items()],
         "said": _said(gradient, view.number),
-        "replay": _replay(place.source.folder, view, choice),
+        "replay": _replay(place, view, choice),
     }
 
 
@@ -141,13 +142,19 @@ def _recipes() -> Sequence[str]:
 
 def _difficulty(source: Source, step: int) -> float | None:
     rows = source.record().metrics
-    return next((row.get("difficulty") for row in rows if row.get("step") == step), None)
+    found = next((row.get("difficulty") for row in rows if row.get("step") == step), None)
+    return found if is_number(found) else None
 
 
-def _replay(folder: Path, view: GroupView, choice: Choice) -> str:
-    """The command line that makes an answer again, as a shell takes it."""
+def _replay(place: Place, view: GroupView, choice: Choice) -> str:
+    """The command line that makes an answer again, as a shell takes it.
+
+    Pages in files may be sent on, so they name the run and not where it lay.
+    """
+    source = place.source
+    folder = str(source.folder) if place.live else source.name
     rollout = f"{view.step}/{view.number}/{choice.answer or 0}"
-    return one_line(shlex.join(["evenodds", "replay", str(folder), rollout]))
+    return one_line(shlex.join(["evenodds", "replay", folder, rollout]))
 
 
 @lru_cache(maxsize=2)

@@ -31,7 +31,7 @@ def listening(port: int) -> socket.socket:
         found.listen(64)
     except (OSError, OverflowError) as error:
         found.close()
-        why = getattr(error, "strerror", None) or error
+        why = getattr(error, "strerror", None) or str(error).rstrip(".")
         raise UsageError(
             f"cannot listen on port {port}: {why}. Choose another --port, or none for a free one."
         ) from None
