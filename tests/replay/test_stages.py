@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 import time
 
-from evenodds.domain import Completion, Problem, Status
-from evenodds.replay.stages import LONGEST, MOST, shown, watched
+from evenodds.domain import Completion, Problem, Status, Verdict
+from evenodds.replay.stages import LONGEST, MOST, Stage, Watched, shown, watched
 from evenodds.replay.told import stages
 from evenodds.verifiers import as_verifier, find_verifier
 
@@ -56,6 +56,11 @@ def own(tmp_path, name: str):
     file = tmp_path / "mine.py"
     file.write_text(OWN)
     return find_verifier(f"{file}:{name}")
+
+
+def test_a_function_that_only_says_no_is_shown_with_what_it_was_asked() -> None:
+    said = Stage(0, "grade", "mine.py", {"text": "'#41'"}, "False")
+    assert stages(Watched(Verdict(0.0, Status.WRONG), (said,), 0)) == ["grade('#41') → False"]
 
 
 def test_a_verifier_of_the_house_shows_what_was_looked_at_and_how_it_was_compared() -> None:

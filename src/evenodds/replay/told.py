@@ -118,11 +118,14 @@ def verdict(found: Judgement) -> str:
 
 
 def stages(watched: Watched, deep: bool = False) -> list[str]:
-    """The verifier's stages, indented; neighbours that found nothing share a line."""
+    """The verifier's stages, indented; neighbours that found nothing share a line.
+
+    A call that stands alone is the verdict itself, and is shown whatever it found.
+    """
     kept = [one for one in watched.stages if deep or one.depth <= SHALLOW]
     deeper = [two.depth > one.depth for one, two in zip(kept, [*kept[1:], *kept[:1]], strict=True)]
     is_idle = [
-        not (deep or inner) and one.found in NOTHING
+        len(kept) > 1 and not (deep or inner) and one.found in NOTHING
         for one, inner in zip(kept, deeper, strict=True)
     ]
     lines: list[str] = []
