@@ -84,7 +84,7 @@ CASES = {
     case.name: case
     for case in (
         Case(GENTLE, "learned", steps=50),
-        Case(HARD, "sharpened", steps=50, books=BLIND_BOOKS),
+        Case(HARD, "sharpened", steps=80, books=BLIND_BOOKS),
         Case(COIN, "no_evidence", steps=20, random=True),
         Case(HOLE, "hacked", steps=20, grader="adds_up", audit=AUDIT),
     )
