@@ -41,6 +41,7 @@ GONE = f"{2**22 + 1} {socket.gethostname()}\n"
         ("-1 x", None, "stopped"),
         ("9" * 5000, None, "stopped"),
     ],
+    ids=range(10),  # a name that holds a process id is another in each worker
 )
 def test_the_kind(tmp_path, lock, final, kind) -> None:
     assert state_of(run_of(tmp_path, rows_of(3), lock, final)).kind == kind
