@@ -222,6 +222,8 @@ def test_eval_prints_a_table_and_json(tmp_path) -> None:
         "2",
         "--evaluation.levels",
         "0,1",
+        "--evaluation.control_problems",
+        "1",
     ]
     found = call("eval", "abacus", "--json", *small)
     record = json.loads(found.stdout)
@@ -249,6 +251,7 @@ def test_init_gives_a_task_that_trains(tmp_path) -> None:
 
 def test_export_merges_an_adapter(tmp_path) -> None:
     small = ["--steps", "1", "--sampling.groups", "2", "--evaluation.problems", "1"]
+    small += ["--evaluation.control", "none"]
     lora = ["--policy.adapter", "lora", "--policy.rank", "2", "--name", "x", *small]
     assert call("train", *lora, cwd=tmp_path).returncode == 0
     assert call("export", "runs/x", "plain", cwd=tmp_path).returncode == 0

@@ -20,6 +20,7 @@ SIX = {
     "run.steps": 6,
     "run.save_every": 4,
     "evaluation.problems": 1,
+    "evaluation.control": "none",
     "evaluation.greedy": False,
     "check.bench": False,
     "task.held_out": 4,

@@ -17,6 +17,7 @@ SMALL = {
     "sampling.max_tokens": 24,
     "evaluation.problems": 2,
     "evaluation.samples": 2,
+    "evaluation.control": "none",  # it has tests of its own, and would be most of the time here
     "run.steps": 4,
     "run.save_every": 2,
     "objective.mask_truncated": False,

@@ -29,7 +29,8 @@ class Titled(Quiet):
 def paid_by_coin(tmp_path_factory):
     root = tmp_path_factory.mktemp("coin")
     view = Titled()
-    return run(root, view, run__random_reward=True, run__steps=3).folder, view
+    over = {"run__random_reward": True, "run__steps": 3, "evaluation__control": "auto"}
+    return run(root, view, **over).folder, view
 
 
 def test_every_reward_is_a_coin_and_the_records_say_so(paid_by_coin) -> None:
