@@ -44,7 +44,8 @@ class Judgement:
 @dataclass(frozen=True)
 class Replayed:
     """One rollout made again. begun, again: what its weights came from, and how many updates were
-    computed since; departure: the first of these that is not what metrics.jsonl says.
+    computed since, of which `compared` have a line in metrics.jsonl; departure: the first of these
+    that is not what its line says.
 
     different: what computed then and what does now. equal: answers of the whole step that are
     equal in every bit; answers: how many it has. altered: what else the file says wrongly of it.
@@ -57,6 +58,7 @@ class Replayed:
     now: Rollout
     begun: str
     again: int
+    compared: int
     departure: Departure | None
     different: Mapping[str, tuple[Any, Any]]
     match: Match
@@ -145,6 +147,7 @@ def _replayed_step(ground: Ground, step: int, names: Sequence[Name]) -> Iterator
             rollouts[name.answer],
             ground.begun,
             ground.again,
+            ground.compared,
             ground.departure,
             differences(ground, step),
             matches[name.group][name.answer],

@@ -57,8 +57,9 @@ class Departure:
 class Ground:
     """Where the run stood before a step. state: before step `state.step + 1`.
 
-    begun: what the weights came from last. again: updates computed since; departure: the first of
-    them that did not say what was recorded of it. sittings: what computed, as the run wrote it.
+    begun: what the weights came from last. again: updates computed since, and compared: how many of
+    them had a line to be held against; departure: the first of them that did not say what was
+    recorded of it. sittings: what computed, as the run wrote it.
     """
 
     folder: RunFolder
@@ -73,6 +74,7 @@ class Ground:
     sittings: Sequence[Mapping[str, Any]]
     begun: str = "the start"
     again: int = 0
+    compared: int = 0
     departure: Departure | None = None
     from_start: bool = False
     on_step: Callable[[], None] = field(default=lambda: None)
@@ -117,8 +119,8 @@ class Ground:
         with durable.told(checkpoint):
             self.state, _ = load(checkpoint, self.plan.task, self.learner, self.engine.policy)
         self.engine.sampler.load(self.learner.weights(), self.state.version)
-        self.begun, self.again = f"the checkpoint of step {self.state.step}", 0
-        self.departure = None
+        self.begun = f"the checkpoint of step {self.state.step}"
+        self.again, self.compared, self.departure = 0, 0, None
 
     def _follow(self) -> None:
         """The next step from its record: everything but what was drawn and judged."""
@@ -145,9 +147,12 @@ class Ground:
         return Group(group.problem, rollouts, group.verdicts)
 
     def _compare(self, step: int, update: Update | None) -> None:
-        if self.departure is not None or step not in self.metrics:
+        row = self.metrics.get(step)
+        if row is None:
             return
-        row = self.metrics[step]
+        self.compared += 1
+        if self.departure is not None:
+            return
         now = dict(update.metrics) if update is not None else {}
         if (update is None) == ("loss" in row):
             self.departure = Departure(step, "loss", row.get("loss"), now.get("loss"))

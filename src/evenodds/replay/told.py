@@ -65,12 +65,17 @@ def weights(found: Replayed) -> str:
         return f"{begun}, with no update in between."
     done = f"{begun}, {counted(found.again, 'update')} computed again from the records"
     off = found.departure
-    if off is None:
-        return f"{done}, each with the loss and all other numbers of its line of metrics.jsonl."
-    return (
-        f"{done}; that of step {off.step} differs: {one_line(off.name)} was {_number(off.recorded)}"
-        f", now {_number(off.now)}."
-    )
+    without = found.again - found.compared
+    rest = f" {without:,} of them had no line in metrics.jsonl to be held against." * bool(without)
+    if off is not None:
+        return (
+            f"{done}; that of step {off.step} differs: {one_line(off.name)} was "
+            f"{_number(off.recorded)}, now {_number(off.now)}.{rest}"
+        )
+    if not found.compared:
+        return f"{done}, none held against metrics.jsonl, which has no line of them."
+    which = "each" if not without else f"{found.compared:,} of them"
+    return f"{done}, {which} with the loss and all other numbers of its line of metrics.jsonl.{rest}"
 
 
 def _number(value: float | None) -> str:
@@ -248,6 +253,7 @@ def as_dict(found: Replayed) -> dict[str, Any]:
         "completion": found.recorded.rollout.text,
         "from": found.begun,
         "updates_again": found.again,
+        "updates_compared": found.compared,
         "departure": off and vars(off),
         "altered": list(found.altered),
         "different": {name: list(pair) for name, pair in found.different.items()},
