@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from evenodds.cli import main
 from evenodds.replay import name_of, replay
 from evenodds.replay.told import as_dict, weights
 from tests.run.small_runs import run as train
@@ -36,3 +37,9 @@ def test_steps_without_a_line_are_counted(whole, tmp_path, left_out, compared, s
     assert (as_dict(one)["updates_again"], as_dict(one)["updates_compared"]) == (3, compared)
     assert said in weights(one)
     assert ("1 of them had no line in metrics.jsonl" in weights(one)) == (left_out == (2,))
+
+
+def test_the_progress_names_its_unit(whole, monkeypatch, capsys) -> None:
+    monkeypatch.setattr("evenodds.report.progress.QUIET", 0.0)
+    assert main(["replay", str(whole), "--random", "20", "--from-start"]) == 0
+    assert "replay, steps: 1 of " in capsys.readouterr().err

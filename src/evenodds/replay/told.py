@@ -75,7 +75,8 @@ def weights(found: Replayed) -> str:
     if not found.compared:
         return f"{done}, none held against metrics.jsonl, which has no line of them."
     which = "each" if not without else f"{found.compared:,} of them"
-    return f"{done}, {which} with the loss and all other numbers of its line of metrics.jsonl.{rest}"
+    held = "with the loss and all other numbers of its line of metrics.jsonl"
+    return f"{done}, {which} {held}.{rest}"
 
 
 def _number(value: float | None) -> str:

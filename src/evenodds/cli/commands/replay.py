@@ -75,7 +75,7 @@ def _shown(run: Path, names: list[Name], asked: argparse.Namespace) -> Iterator[
     from evenodds.replay.told import as_dict, conditions, lines_of, short_line, summary
     from evenodds.report.progress import Progress
 
-    progress = Progress(sys.stderr, "replay")
+    progress = Progress(sys.stderr, "replay, steps")
     every: list[Replayed] = []
     for found in replay(run, names, from_start=asked.from_start, progress=progress):
         progress.close()
