@@ -6,9 +6,10 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -18,7 +19,7 @@ from evenodds.judge import Judge, open_judge
 from evenodds.machine import prepare_environment
 from evenodds.report import write_report
 from evenodds.report.comparison import Comparison, compare
-from evenodds.report.conclusion import conclude
+from evenodds.report.conclusion import Conclusion, conclude
 from evenodds.report.record import read_run
 from evenodds.report.terminal import View, make_view
 from evenodds.run.audit import require_askable
@@ -55,12 +56,23 @@ PROBES = 20  # training problems of each level that are tried on the tokenizer
 
 @dataclass(frozen=True)
 class Result:
-    """What a run has to say. exit_code: 130 or 143 after a signal, 1 by an alarm, else 0."""
+    """What a run has to say. exit_code: 130 or 143 after a signal, 1 by an alarm, else 0.
+
+    conclusion: the report's own; the comparison alone may say better where the run is hacked. None
+    where the run did not end.
+    """
 
     folder: Path
     steps: int
     exit_code: int = 0
-    comparison: Comparison | None = field(default=None, repr=False)
+    comparison: Comparison | None = None
+    conclusion: Conclusion | None = None
+
+    def __repr__(self) -> str:
+        told = "no conclusion: it did not end"
+        if self.conclusion is not None:
+            told = shorten(f"{self.conclusion.kind}: {self.conclusion.sentence}", 120)
+        return f"Result({str(self.folder)!r}, steps={self.steps}, exit={self.exit_code}, {told})"
 
 
 def _needed_bytes(policy: Any) -> int:
@@ -311,16 +323,18 @@ def _run(session: Session, argv: Sequence[str]) -> Result:
         raise
     session.save_model()
     comparison = compare(base, final)
-    session.view.table(comparison, _conclusion(session))
+    found = _conclusion(session)
+    session.view.table(comparison, found.sentence if found else "")
     session.sinks.summary(_gains(comparison))
     _report(session)
-    return Result(folder.path, state.step, _told_of_alarm(session, state.step), comparison)
+    return Result(folder.path, state.step, _told_of_alarm(session, state.step), comparison, found)
 
 
 def _finished_already(session: Session, step: int) -> Result:
     folder = session.folder
     session.view.note(f"finished already, after step {step}: {folder.report}")
-    return Result(folder.path, step, _told_of_alarm(session, step))
+    code = _told_of_alarm(session, step)
+    return Result(folder.path, step, code, conclusion=_conclusion(session))
 
 
 def _told_of_alarm(session: Session, step: int) -> int:
@@ -345,11 +359,11 @@ def _is_finished(folder: RunFolder) -> bool:
     return ended and folder.report.exists()
 
 
-def _conclusion(session: Session) -> str:
-    """The sentence of the report, so that the terminal cannot say another one; else nothing."""
+def _conclusion(session: Session) -> Conclusion | None:
+    """The report's own, so that neither the terminal nor Python can say another one."""
     with suppress(Exception):  # as for the page
-        return conclude(read_run(session.folder.path)).sentence
-    return ""
+        return conclude(read_run(session.folder.path))
+    return None
 
 
 def _report(session: Session) -> None:
