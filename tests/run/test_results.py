@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import signal
 
+import pytest
+
+from evenodds.errors import UsageError
 from evenodds.report.conclusion import conclude
 from evenodds.report.record import read_run
 from tests.run.small_runs import Quiet, run
@@ -23,3 +28,38 @@ def test_a_run_that_did_not_end_has_no_conclusion(tmp_path) -> None:
     stopped = run(tmp_path, Quiet(lambda step: os.kill(os.getpid(), signal.SIGINT)))
     assert stopped.conclusion is None
     assert "no conclusion: it did not end" in repr(stopped)
+
+
+GRADER = """
+def strict(problem, completion):
+    return 1.0 if str(completion).strip() == problem.answer else 0.0
+"""
+
+
+def test_an_audit_of_ones_own_and_canaries_are_in_the_passport_and_stay_the_same(tmp_path) -> None:
+    grader, canaries = tmp_path / "mine.py", tmp_path / "canaries.jsonl"
+    grader.write_text(GRADER)
+    canaries.write_text('{"prompt": "12*="}\n')
+    over = {"audit__verifier": f"{grader}:strict", "audit__canaries": str(canaries)}
+    folder = run(tmp_path, run__steps=1, **over).folder
+    found = json.loads((folder / "passports" / "checker.json").read_text())
+    assert found["audit"]["source_sha256"] == hashlib.sha256(GRADER.encode()).hexdigest()
+    assert found["audit"]["verifier"] == over["audit__verifier"]
+    digest = hashlib.sha256(canaries.read_bytes()).hexdigest()
+    assert found["canaries"] == {"file": "canaries.jsonl", "sha256": digest}
+    run(tmp_path, run__steps=1, **over)
+    for file, said in ((grader, "another audit of your own: mine"), (canaries, "file of canaries")):
+        kept = file.read_text()
+        file.write_text(kept + "\n")
+        with pytest.raises(UsageError, match=said):
+            run(tmp_path, run__steps=2, **over)
+        file.write_text(kept)
+
+
+def test_a_registered_audit_states_its_policy_and_version(tmp_path) -> None:
+    over = {"audit__verifier": "number", "audit__policy": {"percent": "ratio"}}
+    folder = run(tmp_path, run__steps=1, **over).folder
+    found = json.loads((folder / "passports" / "checker.json").read_text())
+    assert found["audit"]["configuration"]["policy"]["percent"] == "ratio"
+    assert found["audit"]["package"] == found["package"]
+    assert found["canaries"] is None

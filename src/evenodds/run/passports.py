@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from evenodds.errors import UsageError
 from evenodds.evaluation import finite, summary_of
 from evenodds.judge.chance import NAME as COIN
 from evenodds.objectives import Objective
+from evenodds.places import expanded
 from evenodds.run.folder import RunFolder
 from evenodds.tasks import Task
 from evenodds.verifiers import RegisteredVerifier, Verifier
@@ -64,6 +65,28 @@ def _source_file(function: Callable[..., object]) -> Path | None:
     return None if found is None else Path(found)
 
 
+def audit_passport(audit: Verifier | None, name: str | None, file: str | None) -> dict[str, object]:
+    """The audit as it stands in the checker's passport, and the file of canaries; None without.
+
+    name, file: `audit.verifier` and `audit.canaries`.
+    """
+    known = None if audit is None else _known(audit, name or "audit")
+    canaries = None if file is None else Path(expanded(file))
+    found = canaries and {"file": canaries.name, "sha256": _sha256(canaries)}
+    return {"audit": known, "canaries": found}
+
+
+def _known(verifier: Verifier, name: str) -> dict[str, object]:
+    """Which verifier it is and all that decides what it says."""
+    is_registered = isinstance(verifier, RegisteredVerifier)
+    return {
+        "verifier": name,
+        "package": f"evenodds {__version__}",
+        "kind": "registered" if is_registered else "own function",
+        **({"configuration": _configuration(verifier)} if is_registered else _own_source(verifier)),
+    }
+
+
 def _own_source(verifier: Verifier) -> dict[str, object]:
     source = _source_file(verifier)
     digest = _sha256(source)
@@ -77,14 +100,7 @@ def checker_passport(task: Task, bench: Report | None = None) -> dict[str, objec
     Of a registered verifier that is its configuration; of a person's own function the file that it
     stands in, as far as there is one.
     """
-    verifier = task.verifier
-    is_registered = isinstance(verifier, RegisteredVerifier)
-    known: dict[str, object] = {
-        "verifier": task.verifier_name,
-        "package": f"evenodds {__version__}",
-        "kind": "registered" if is_registered else "own function",
-        **({"configuration": _configuration(verifier)} if is_registered else _own_source(verifier)),
-    }
+    known = _known(task.verifier, task.verifier_name)
     digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
     found = bench.counts() if bench is not None else "not run: check.bench is false"
     return {**known, "configuration_sha256": digest, "bench": found}
@@ -125,10 +141,15 @@ def _text(name: str) -> str | None:
         return None
 
 
-def require_same_code(folder: RunFolder, task: Task, objective: Mapping[str, object]) -> None:
+def require_same_code(
+    folder: RunFolder,
+    task: Task,
+    objective: Mapping[str, object],
+    audit: Mapping[str, object] | None = None,
+) -> None:
     """Raise `UsageError` where a person's own code is another than the run began with.
 
-    objective: the passport of today's. A folder without passports has nothing to compare.
+    objective, audit: the passports of today's. A folder without passports has nothing to compare.
     """
     before = _own(folder.objective, "own_sources")
     if before is not None and before != objective["own_sources"]:
@@ -142,6 +163,27 @@ def require_same_code(folder: RunFolder, task: Task, objective: Mapping[str, obj
             f"the run {str(folder.path)!r} began with another verifier of your own: "
             f"{now.get('source_file')} has changed. Restore it, or start another run."
         )
+    _require_same_audit(folder, audit or {})
+
+
+def _require_same_audit(folder: RunFolder, audit: Mapping[str, object]) -> None:
+    """The same of the audit's own file and of the file of canaries."""
+    named = (
+        ("audit", "source_sha256", "source_file", "audit of your own"),
+        ("canaries", "sha256", "file", "file of canaries"),
+    )
+    for entry, digest, file, what in named:
+        before, now = _part(_own(folder.checker, entry)), _part(audit.get(entry))
+        if before.get(digest) is not None and before[digest] != now.get(digest):
+            raise UsageError(
+                f"the run {str(folder.path)!r} began with another {what}: {before.get(file)} has "
+                "changed. Restore it, or start another run."
+            )
+
+
+def _part(value: object) -> Mapping[str, object]:
+    """An entry with entries of its own; empty where it is none."""
+    return cast(Mapping[str, object], value) if isinstance(value, Mapping) else {}
 
 
 def _own(path: Path, key: str) -> object:

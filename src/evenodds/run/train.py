@@ -242,7 +242,8 @@ def _open(session: Session, argv: Sequence[str]) -> None:
     """Write the folder's first records, or the limits with which a run goes on."""
     config, folder = session.plan.config, session.folder
     plan, facts = session.plan, _facts(session)
-    session.writer.begin(config, plan.task, argv, facts, session.objective, plan.bench)
+    made = (session.objective, plan.bench, plan.evidence.audit)
+    session.writer.begin(config, plan.task, argv, facts, *made)
     text = to_toml(config)
     if folder.config.read_text(encoding="utf-8") != text:
         write_file(folder.config, text)
@@ -333,8 +334,7 @@ def _run(session: Session, argv: Sequence[str]) -> Result:
 def _finished_already(session: Session, step: int) -> Result:
     folder = session.folder
     session.view.note(f"finished already, after step {step}: {folder.report}")
-    code = _told_of_alarm(session, step)
-    return Result(folder.path, step, code, conclusion=_conclusion(session))
+    return Result(folder.path, step, _told_of_alarm(session, step), None, _conclusion(session))
 
 
 def _told_of_alarm(session: Session, step: int) -> int:

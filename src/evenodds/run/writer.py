@@ -19,12 +19,14 @@ from evenodds.run.engine import read_sittings
 from evenodds.run.environment import environment_passport
 from evenodds.run.folder import RunFolder
 from evenodds.run.passports import (
+    audit_passport,
     checker_passport,
     data_passport,
     objective_passport,
     require_same_code,
 )
 from evenodds.tasks import Task
+from evenodds.verifiers import Verifier
 
 
 @dataclass(frozen=True)
@@ -41,27 +43,29 @@ class RunWriter:
         facts: Mapping[str, object] | None = None,
         objective: Objective | None = None,
         bench: Report | None = None,
+        audit: Verifier | None = None,
     ) -> None:
         """The configuration as resolved, the folder, and the passports, as far as they are missing.
 
         The configuration comes first: a folder without one is no run, so a kill in here would
         make its name unusable. Calling this again writes what such a kill left out, and leaves
-        what is there. facts: see `environment_passport`. bench: what the short bench found. Raises
-        `UsageError` where a person's own code has changed since.
+        what is there. facts: see `environment_passport`. bench: what the short bench found.
+        audit: the second verifier. Raises `UsageError` where a person's own code has changed since.
         """
         make_folder(self.folder.path)
         if not self.folder.config.exists():
             write_file(self.folder.config, to_toml(config))
         make_folder(self.folder.checkpoints)
+        asked = audit_passport(audit, config.audit.verifier, config.audit.canaries)
         passports: dict[Path, Callable[[], dict[str, object]]] = {
             self.folder.data: lambda: data_passport(task),
-            self.folder.checker: lambda: checker_passport(task, bench),
+            self.folder.checker: lambda: checker_passport(task, bench) | asked,
             self.folder.environment: lambda: environment_passport(argv, facts),
         }
         if objective is not None:
             payer = payer_of(config, task)
             found = objective_passport(objective, config.objective.model_dump(), payer)
-            require_same_code(self.folder, task, found)
+            require_same_code(self.folder, task, found, asked)
             passports[self.folder.objective] = lambda: found
         for path, make in passports.items():
             if not path.exists():
