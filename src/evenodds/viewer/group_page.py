@@ -17,6 +17,7 @@ from evenodds.records.values import RecordedGroup, read_groups
 from evenodds.report.series import is_number
 from evenodds.report.text import level_name, one_line
 from evenodds.viewer.choice import OWN, Choice, choice_of
+from evenodds.viewer.coin import by_coin
 from evenodds.viewer.data import Source
 from evenodds.viewer.filters import filters_of
 from evenodds.viewer.gradient import Pass, Pushes, own_objective, pushes, recipe_objective
@@ -60,6 +61,7 @@ def group_page(place: Place, step: int, group: int, query: Mapping[str, str]) ->
         gradient.turn,
         other=choice.other,
         only=choice.answer,
+        coin=by_coin(place.source.record()),
     )
     return render(place, "group.html.j2", "groups", **_values(place, view, choice, gradient, query))
 

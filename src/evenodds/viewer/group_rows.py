@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenodds.report.text import level_name, one_line, short
+from evenodds.viewer.coin import COLOURS, by_coin, outcome_names
 from evenodds.viewer.filters import Filters
 from evenodds.viewer.listing import Listing, tails
 from evenodds.viewer.pages import Place
 from evenodds.viewer.table import KINDS, UNKNOWN
 
-NAMES = {"mixed": "mixed", "right": "all right", "wrong": "all wrong", "unjudged": "not judged"}
-
 
 @dataclass(frozen=True)
 class GroupRow:
-    """One group, safe to show. kind: one of `KINDS`; counts are empty where they were not taken."""
+    """One group, safe to show. kind: one of `KINDS`, as a style sheet names it; counts are empty
+    where they were not taken. right: or paid, where a coin pays."""
 
     step: int
     group: int
@@ -42,7 +42,9 @@ def group_rows(
     kept = [int(at) for at in places]
     prompts = tails(place.source, [found.spot(at) for at in kept])
     kinds, rates = found.groups.kind(), found.groups.rate()
-    levels = place.source.record().levels
+    run = place.source.record()
+    levels, coin = run.levels, by_coin(run)
+    names, colours = outcome_names(coin), COLOURS if coin else {}
     rows: list[GroupRow] = []
     for at in kept:
         spot = found.spot(at)
@@ -54,8 +56,8 @@ def group_rows(
                 href=place.to(f"group/{spot[0]}/{spot[1]}", filters.pairs()),
                 level=one_line(level_name(levels, level), 40),
                 problem=prompts.get(spot) or one_line(str(entry["key"]), 160),
-                kind=kind,
-                outcome=NAMES[kind],
+                kind=colours.get(kind, kind),
+                outcome=names[kind],
                 right=f"{entry['right']} of {entry['judged']}",
                 share=None if rates[at] != rates[at] else float(rates[at]),
                 reward=short(float(entry["reward"])),

@@ -9,7 +9,8 @@ from typing import Any
 from evenodds.domain import Verdict, differ
 from evenodds.judge.audit import disagrees
 from evenodds.records.values import Answer, RecordedGroup
-from evenodds.report.text import SIGNS, counted, listed, mark_of, safe, tail
+from evenodds.report.text import counted, listed, safe, tail
+from evenodds.viewer.coin import share_words, shown
 from evenodds.viewer.gradient import Push, Pushes
 from evenodds.viewer.marks import Marked, Table, marked, table_of
 from evenodds.viewer.pieces import Vocabulary, numbered
@@ -32,7 +33,7 @@ class AuditView:
 
 @dataclass(frozen=True)
 class AnswerView:
-    """One answer. mark: right, wrong or unjudged; sign: the same without colour.
+    """One answer. mark: right, wrong, unjudged or coin; sign: the same without colour.
 
     pushed: its advantage under the chosen objective, and whether it is in that loss; empty where
     that is the run's own. facts: what stands in small print.
@@ -57,7 +58,7 @@ class AnswerView:
 @dataclass(frozen=True)
 class GroupView:
     """One group. prompt: its end; whole_prompt: all of it, where that is more. taught: whether
-    the group had a gradient, in one sentence."""
+    the group had a gradient, in one sentence. coin: a coin paid, so `right` counts what it paid."""
 
     step: int
     number: int
@@ -76,6 +77,7 @@ class GroupView:
     legends: tuple[Legend, ...]
     has_last: bool
     table: Table | None
+    coin: bool = False
 
 
 def group_view(
@@ -86,6 +88,7 @@ def group_view(
     *,
     other: str = "",
     only: int | None = None,
+    coin: bool = False,
 ) -> GroupView:
     """The view of a group. pushes: of the chosen objective; other: what that is called where it
     is not the run's.
@@ -109,18 +112,19 @@ def group_view(
         judged=int(judged.sum()),
         size=len(group.answers),
         informative=group.group.is_informative,
-        taught=taught(group),
+        taught=taught(group, coin),
         answers=tuple(
-            _answer(group, place, vocabulary, colours, pushes, other, only is not None)
+            _answer(group, place, vocabulary, colours, pushes, other, only is not None, coin)
             for place in places
         ),
         legends=colours.legends,
         has_last=any(answer.last is not None for answer in group.answers),
         table=None if only is None else _table(group.answers[only], vocabulary, colours, only),
+        coin=coin,
     )
 
 
-def taught(group: RecordedGroup) -> str:
+def taught(group: RecordedGroup, coin: bool = False) -> str:
     """Whether a group had a gradient in its run, and why, in one sentence."""
     rewards = group.group.rewards
     right, judged = group.group.right, rewards.size
@@ -129,6 +133,8 @@ def taught(group: RecordedGroup) -> str:
     kept = sum(answer.kept for answer in group.answers)
     if not differ(rewards):
         kind = "all right" if right == judged else "all wrong" if not right else "all alike"
+        if coin:
+            kind = "all paid alike by a coin"
         rest = ", and stays in the denominators" if kept else ""
         return f"It taught nothing: its answers are {kind}, with one reward, so no advantage{rest}."
     if not kept:
@@ -136,6 +142,9 @@ def taught(group: RecordedGroup) -> str:
         return f"Its rewards differ, yet nothing of it is in the loss: {listed([*whys])}."
     out = len(group.answers) - kept
     left = f"; {counted(out, 'answer')} left out" if out else ""
+    if coin:
+        said = share_words(right, judged, coin)
+        return f"It taught chance: {said}, and the weights moved by that{left}."
     return f"It taught: {right} of {judged} right, and the rewards differ{left}."
 
 
@@ -147,22 +156,23 @@ def _answer(
     pushes: Pushes | None,
     other: str,
     whole: bool,
+    coin: bool,
 ) -> AnswerView:
     answer = group.answers[place]
     texts = _texts(answer, vocabulary)
     verdict = answer.verdict
-    mark = mark_of(verdict.status)
+    mark, sign, status = shown(verdict.status, coin)
     push = None if pushes is None else pushes.by_place.get((group.number, place))
     return AnswerView(
         place=place,
         mark=mark,
-        sign=SIGNS[mark],
-        status=verdict.status.replace("_", " "),
+        sign=sign,
+        status=status,
         reward=number(verdict.score),
         parts=tuple((safe(name), number(value)) for name, value in verdict.parts.items()),
         extracted=None if verdict.extracted is None else safe(verdict.extracted),
         note=safe(verdict.note),
-        audit=_audit(answer.audit, verdict),
+        audit=_audit(answer.audit, verdict, coin),
         advantage=signed(answer.advantage),
         why=safe(answer.why),
         pushed="" if not other or pushes is None else f"{other}: {_pushed(push)}",
@@ -180,10 +190,10 @@ def _table(answer: Answer, vocabulary: Vocabulary | None, colours: Coloured, pla
     return table_of(_texts(answer, vocabulary), colours.numbers[place])
 
 
-def _audit(audit: Verdict | None, verdict: Verdict) -> AuditView | None:
+def _audit(audit: Verdict | None, verdict: Verdict, coin: bool) -> AuditView | None:
     if audit is None:
         return None
-    differs = disagrees(verdict, audit)
+    differs = not coin and disagrees(verdict, audit)  # from a coin it differs by chance
     status = audit.status.replace("_", " ")
     return AuditView(status, number(audit.score), safe(audit.note), differs)
 

@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from evenodds.report.text import level_name
+from evenodds.viewer.coin import by_coin, outcome_names
 from evenodds.viewer.filters import SORTS, Filters, chosen, counted_at_all, filters_of
-from evenodds.viewer.group_rows import NAMES, group_rows
+from evenodds.viewer.group_rows import group_rows
 from evenodds.viewer.listing import Listing, listing
 from evenodds.viewer.pages import Place, render
 from evenodds.viewer.table import KINDS, Groups
@@ -35,6 +36,7 @@ def groups_page(place: Place, query: Mapping[str, str]) -> str:
         "groups.html.j2",
         "groups",
         filters=filters,
+        coin=by_coin(place.source.record()),
         kinds=_kinds(place, found.groups, filters),
         levels=_levels(place, found.groups),
         checks=[(*c, getattr(filters, c[0]), counted_at_all(found.groups, c[0])) for c in CHECKS],
@@ -66,8 +68,9 @@ def _kinds(place: Place, groups: Groups, filters: Filters) -> list[FilterLink]:
     """The four kinds, each with how many there are under the other filters (not the search)."""
     places = chosen(groups, replace(filters, kind="", sort="oldest"))
     counts = np.bincount(groups.kind()[places], minlength=len(KINDS))
+    names = outcome_names(by_coin(place.source.record()))
     every = [("", "all", len(places))]
-    every += [(kind, NAMES[kind], int(n)) for kind, n in zip(KINDS, counts, strict=True)]
+    every += [(kind, names[kind], int(n)) for kind, n in zip(KINDS, counts, strict=True)]
     return [
         FilterLink(words, place.to("groups", filters.pairs(kind=kind)), n, filters.kind == kind)
         for kind, words, n in every

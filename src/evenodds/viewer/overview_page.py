@@ -10,6 +10,7 @@ from evenodds.report.series import is_number
 from evenodds.report.signs import Raised, raised
 from evenodds.report.text import short
 from evenodds.statistics import percent
+from evenodds.viewer.coin import by_coin
 from evenodds.viewer.data import Row, Source
 from evenodds.viewer.filters import Filters
 from evenodds.viewer.group_rows import GroupRow, group_rows
@@ -50,8 +51,9 @@ def overview_page(place: Place) -> str:
         "overview.html.j2",
         "run",
         state=source.state(),
+        coin=by_coin(run),
         time=time_words(source.state()),
-        tiles=tiles(run.metrics),
+        tiles=tiles(run.metrics, by_coin(run)),
         alarms=newest_alarms(source),
         learned=learned,
         rows=learned.comparison.rows if learned.comparison else [],
@@ -63,7 +65,7 @@ def overview_page(place: Place) -> str:
     )
 
 
-def tiles(rows: Sequence[Row]) -> list[Tile]:
+def tiles(rows: Sequence[Row], coin: bool = False) -> list[Tile]:
     """Means of the last ten steps and of the first ten; what was never measured is left out."""
     found: list[Tile] = []
     for key, name, kind in TILES:
@@ -72,7 +74,8 @@ def tiles(rows: Sequence[Row]) -> list[Tile]:
             show = short if kind == "number" else percent
             first, last = values[:10], values[-10:]
             shown = [on_one_line(show(sum(part) / len(part))) for part in (last, first)]
-            found.append(Tile(name, *shown))
+            called = "Share paid" if coin and key == "solve_rate" else name
+            found.append(Tile(called, *shown))
     return found
 
 

@@ -14,8 +14,9 @@ from evenodds.report.comparison import Comparison
 from evenodds.report.record import RunRecord
 from evenodds.report.series import of_metric
 from evenodds.report.signs import Raised
-from evenodds.report.text import SIGNS, bar, mark_of, one_line, short, shortened, sparkline
+from evenodds.report.text import bar, one_line, short, shortened, sparkline
 from evenodds.statistics import percent
+from evenodds.viewer.coin import by_coin, share_words, shown
 from evenodds.viewer.compared import Learned, learned
 from evenodds.viewer.data import Source
 from evenodds.viewer.ladder import levels_of
@@ -27,6 +28,13 @@ from evenodds.viewer.why_page import last_lines
 
 WIDTH = 100
 NAME = 18
+PAID_WORDS = {
+    "solve rate": "share paid",
+    "all wrong": "none paid",
+    "only just solved": "fewest paid",
+    "newest all wrong": "newest none paid",
+    "most disagreement": "audit unlike the coin",
+}
 PATIENCE = 8.0  # seconds that a run without groups.jsonl is counted for
 CURVES = (
     ("reward", "reward"),
@@ -87,10 +95,11 @@ def _curves(run: RunRecord, width: int) -> Iterator[str]:
     if not known:
         return
     yield from _heading(f"over {len(run.metrics):,} steps: first ten, last ten, all")
+    words = PAID_WORDS if by_coin(run) else {}
     for name, values in known:
         ends = [short(float(np.mean(part))) for part in (values[:10], values[-10:])]
         bars = sparkline(values, width - NAME - 24) if min(values) < max(values) else ""
-        yield f"{name:<{NAME}} {ends[0]:>8} → {ends[1]:<8}  {bars}".rstrip()
+        yield f"{words.get(name, name):<{NAME}} {ends[0]:>8} → {ends[1]:<8}  {bars}".rstrip()
 
 
 def _ladder(run: RunRecord, width: int) -> Iterator[str]:
@@ -139,9 +148,11 @@ def _groups(source: Source, width: int) -> Iterator[str]:
         place: (int(groups["step"][place]), int(groups["group"][place])) for _, place in picked
     }
     prompts = tails(source, list(spots.values()))
+    coin = by_coin(source.record())
     for why, place in picked:
+        why = PAID_WORDS.get(why, why) if coin else why
         step, group = spots[place]
-        said = f"{groups['right'][place]} of {groups['judged'][place]} right"
+        said = share_words(groups["right"][place], groups["judged"][place], coin)
         line = f"{f'{step}/{group}':<9} {why:<22} {said:<15} {prompts.get((step, group), '')}"
         yield shortened(line, width)
     step, group = spots[picked[0][1]]
@@ -173,16 +184,19 @@ def worth_a_look(groups: Groups) -> list[tuple[str, int]]:
     return [(why, place) for place, why in found.items()]
 
 
-def group_lines(rows: Sequence[Mapping[str, Any]], width: int = WIDTH) -> Iterator[str]:
+def group_lines(
+    rows: Sequence[Mapping[str, Any]], width: int = WIDTH, coin: bool = False
+) -> Iterator[str]:
     """One group: the prompt, and each answer with its verdict, reward and advantage.
 
-    rows: of `Source.group`, at least one.
+    rows: of `Source.group`, at least one. coin: a coin paid for them.
     """
     first = rows[0]
     right = sum(row.get("status") == "right" for row in rows)
     yield shortened(
         f"step {first.get('step')}, group {first.get('group')}   level {first.get('level')} · "
-        f"{right} of {len(rows)} right · {one_line(str(first.get('problem_key') or ''), 60)}",
+        f"{share_words(right, len(rows), coin)} · "
+        f"{one_line(str(first.get('problem_key') or ''), 60)}",
         width,
     )
     yield from _heading("prompt")
@@ -190,14 +204,13 @@ def group_lines(rows: Sequence[Mapping[str, Any]], width: int = WIDTH) -> Iterat
     yield from _wrapped(f"expected: {one_line(str(first.get('gold') or ''), 500)}", width)
     for place, row in enumerate(rows):
         yield ""
-        yield from _wrapped(_verdict(place, row), width, "", "   ")
+        yield from _wrapped(_verdict(place, row, coin), width, "", "   ")
         yield from _block(str(row.get("completion") or ""), width)
 
 
-def _verdict(place: int, row: Mapping[str, Any]) -> str:
-    status = str(row.get("status") or "")
-    sign = SIGNS[mark_of(status)]
-    parts = [f"{sign} answer {row.get('answer', place)}", status.replace("_", " ")]
+def _verdict(place: int, row: Mapping[str, Any], coin: bool) -> str:
+    _, sign, status = shown(str(row.get("status") or ""), coin)
+    parts = [f"{sign} answer {row.get('answer', place)}", status]
     parts += [f"{name} {_number(row.get(name))}" for name in ("reward", "advantage")]
     parts += [f"read as {row['extracted']}"] if row.get("extracted") is not None else []
     parts += [str(row["note"])] if row.get("note") else []

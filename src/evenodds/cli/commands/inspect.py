@@ -66,6 +66,7 @@ def _serve(run: Path, port: int, opens: bool) -> int:
 
 
 def _print(run: Path, spot: tuple[int, int] | None) -> int:
+    from evenodds.viewer.coin import by_coin
     from evenodds.viewer.data import Source
     from evenodds.viewer.text_pages import group_lines, overview_lines
 
@@ -76,7 +77,7 @@ def _print(run: Path, spot: tuple[int, int] | None) -> int:
         rows = source.group(*spot)
         if not rows:
             raise UsageError(_absent(source.files(), spot))
-        lines = group_lines(rows)
+        lines = group_lines(rows, coin=by_coin(source.record()))
     for line in lines:
         sys.stdout.write(line + "\n")
     return 0
