@@ -12,7 +12,8 @@ import pytest
 from evenodds.errors import UsageError
 from evenodds.report.conclusion import conclude
 from evenodds.report.record import read_run
-from tests.run.small_runs import Quiet, run
+from evenodds.run.build import plan_of
+from tests.run.small_runs import Quiet, config_in, run
 
 
 def test_the_result_has_the_conclusion_of_the_report(tmp_path) -> None:
@@ -63,3 +64,27 @@ def test_a_registered_audit_states_its_policy_and_version(tmp_path) -> None:
     assert found["audit"]["configuration"]["policy"]["percent"] == "ratio"
     assert found["audit"]["package"] == found["package"]
     assert found["canaries"] is None
+
+
+@pytest.mark.parametrize(
+    ("line", "refused"),
+    [
+        ("0.0", True),
+        ("float(len(problem.answer) > 99)", True),
+        ("float(str(completion) == problem.answer)", False),
+        ("float(str(completion) == 'Answer: ' + problem.answer)", False),
+    ],
+)
+def test_an_audit_of_ones_own_that_calls_the_golds_wrong_is_refused(
+    tmp_path, line, refused
+) -> None:
+    (tmp_path / "mine.py").write_text(f"def mine(problem, completion):\n    return {line}\n")
+    name = f"{tmp_path / 'mine.py'}:mine"
+    if refused:
+        with pytest.raises(
+            UsageError, match=r"^audit.verifier .*calls \d+ of \d+ golds wrong, such"
+        ):
+            run(tmp_path, run__steps=1, audit__verifier=name)
+        assert not (tmp_path / "r").exists()
+    else:
+        plan_of(config_in(tmp_path, **{"audit.verifier": name}))

@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from evenodds.domain import Group, Message, Problem, Prompt
+from evenodds.domain import Completion, Group, Message, Problem, Prompt, as_text
 from evenodds.errors import UsageError
 from evenodds.judge import Judge, JudgeOptions, OpenJudge, open_judge, rows_by
 from evenodds.judge.audit import Audit, audit_metrics, is_right
-from evenodds.judge.canary import Canary, find_canary
+from evenodds.judge.canary import FORMS, Canary, find_canary
 from evenodds.places import expanded
 from evenodds.run.config import Config
 from evenodds.run.timing import Stopwatch
 from evenodds.tasks import Task, check_gold
-from evenodds.tasks.check import right_of
+from evenodds.tasks.check import PER_LEVEL, right_of
 from evenodds.tasks.prompting import user_message
 from evenodds.tasks.rows import read_file
+from evenodds.tasks.values import short
 from evenodds.verifiers import RegisteredVerifier, Verifier, find_verifier
 from evenodds.verifiers.function import NAME
 
@@ -65,13 +66,15 @@ def evidence_of(
     Raises `UsageError` for an audit that is the verifier itself, one that does not find the golds
     right, and canaries that cannot be read or that this verifier cannot judge.
     """
-    audit = _audit_of(config, task, options)
+    audit = _audit_of(config, task, options, judge)
     canary = _canary_of(task, judge)
     prompts = _prompts(config.audit.canaries, style, canary)
     return Evidence(audit, None if config.run.random_reward else canary, prompts)
 
 
-def _audit_of(config: Config, task: Task, options: JudgeOptions) -> Verifier | None:
+def _audit_of(
+    config: Config, task: Task, options: JudgeOptions, payer: OpenJudge
+) -> Verifier | None:
     """The second verifier, which finds the golds right as the first one does."""
     name, table = config.audit.verifier, config.audit.policy
     if name is None:
@@ -87,7 +90,37 @@ def _audit_of(config: Config, task: Task, options: JudgeOptions) -> Verifier | N
     with open_judge(audit, options) as judge:
         audited = cast(Task, _Audited(task, audit, f"audit {name}"))
         check_gold(audited, judge_rows=lambda _, pairs: rows_by(judge, pairs))
+        if not isinstance(audit, RegisteredVerifier):
+            _require_golds_right(name, task, judge, payer)
     return audit
+
+
+def _require_golds_right(name: str, task: Task, audit: OpenJudge, payer: OpenJudge) -> None:
+    """Raise `UsageError` where a person's audit calls most golds wrong: it would refuse all.
+
+    It may want more than the bare answer, so each is tried in several forms. Where neither it nor
+    the verifier takes any of them, the form that both want is not known, and nothing is said.
+    """
+    known = [
+        (problem, right)
+        for level in range(len(task.levels))
+        for problem in task.held_out(level)[:PER_LEVEL]
+        if (right := right_of(task, problem)) is not None
+    ]
+    refused = [pair for pair in known if not _takes(audit, *pair)]
+    if 2 * len(refused) <= len(known) or not any(_takes(payer, *pair) for pair in refused):
+        return
+    problem, right = refused[0]
+    raise UsageError(
+        f"audit.verifier {name!r} calls {len(refused)} of {len(known)} golds wrong, such as "
+        f"{short(right)} for {short(as_text(problem.prompt))}. Mend the function, or name another."
+    )
+
+
+def _takes(judge: OpenJudge, problem: Problem, right: str) -> bool:
+    """Whether a right answer is found right in one of the forms that verifiers want."""
+    texts = (form.replace("«R»", right) for form in FORMS)
+    return any(is_right(next(iter(rows_by(judge, [(problem, Completion(t))])))) for t in texts)
 
 
 def _identity(verifier: Verifier) -> tuple[object, ...]:
