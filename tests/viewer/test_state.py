@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 
 import pytest
 
 from evenodds.report.record import RunRecord
+from evenodds.viewer.data import Source
+from evenodds.viewer.library import Library
+from evenodds.viewer.overview_page import overview_page
+from evenodds.viewer.pages import Place
+from evenodds.viewer.runs_page import runs_page
 from evenodds.viewer.state import State, state_of
+from evenodds.viewer.text_pages import overview_lines
+from tests.viewer.folder import write_run
 
 
 def run_of(tmp_path, rows, lock: str = "", final=None, base=None, **settings) -> RunRecord:
@@ -83,3 +91,38 @@ def test_odd_metrics_are_no_failure(tmp_path) -> None:
     rows = [{"step": 1, "time/step": "x", "time/elapsed": None}]
     state = state_of(run_of(tmp_path, rows, OURS, steps="many", max_time="long"))
     assert (state.step, state.steps, state.elapsed, state.left) == (1, None, None, None)
+
+
+STOPS = {"step": 3, "name": "reward_gap", "stops": True}
+
+
+@pytest.mark.parametrize(
+    ("alarm", "steps", "words"),
+    [
+        (STOPS, 30, "stopped by an alarm: reward gap"),
+        (STOPS, None, "stopped by an alarm: reward gap"),
+        (STOPS | {"step": 4}, 30, "stopped by an alarm: reward gap"),  # in the step that failed
+        (STOPS, 3, "finished"),
+        (STOPS | {"step": 2}, 30, "finished"),  # it was taken up again, and went on
+        (STOPS | {"stops": False}, 30, "finished"),
+    ],
+)
+def test_an_alarm_that_stopped_it_is_named(tmp_path, alarm, steps, words) -> None:
+    (tmp_path / "alarms.jsonl").write_text(json.dumps(alarm) + "\n")
+    more = {} if steps is None else {"steps": steps}
+    assert state_of(run_of(tmp_path, rows_of(3), "", {}, **more)).words == words
+    assert state_of(run_of(tmp_path, rows_of(3), OURS, {}, **more)).words == "running"
+
+
+def test_every_list_names_the_alarm(tmp_path) -> None:
+    run = write_run(tmp_path / "runs" / "mine")
+    config = run / "config.toml"
+    config.write_text(config.read_text().replace("steps = 3", "steps = 30"))
+    alarms = run / "alarms.jsonl"
+    alarms.write_text(alarms.read_text().replace('"step": 2', '"step": 3'))
+    source = Source(run)
+    words = "stopped by an alarm: entropy falling"
+    for page in (overview_page(Place(source)), runs_page(Place(source), Library(source))):
+        assert f'<span class="badge stopped">{words}</span>' in page
+        assert ">finished<" not in page
+    assert next(overview_lines(source)).startswith(f"mine   {words} · step 3 of 30")

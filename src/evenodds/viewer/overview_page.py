@@ -52,6 +52,7 @@ def overview_page(place: Place) -> str:
         "run",
         state=source.state(),
         coin=by_coin(run),
+        is_measured=run.final is not None,
         time=time_words(source.state()),
         tiles=tiles(run.metrics, by_coin(run)),
         alarms=newest_alarms(source),

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
 from evenodds.records.holder import where_held
 from evenodds.report.record import RunRecord
 from evenodds.report.series import is_number
-from evenodds.report.text import duration
+from evenodds.report.signs import raised
+from evenodds.report.text import duration, shortened
 
 RUNNING, FINISHED, STOPPED, ELSEWHERE = "running", "finished", "stopped", "held elsewhere"
+ALARM = 60  # characters of an alarm's name
 RECENT = 20  # steps that the speed is taken from
 
 
@@ -21,7 +23,8 @@ class State:
     """kind: running, finished, stopped, or held by a process of another machine.
 
     steps: planned ones, where they are; elapsed: seconds of training up to the last step; left:
-    seconds until training ends, where that can be told; doing: what a running one is at.
+    seconds until training ends, where that can be told; doing: what a running one is at. alarm: the
+    one that stopped it, safe to show.
     """
 
     kind: str
@@ -30,10 +33,15 @@ class State:
     elapsed: float | None
     left: float | None
     doing: str = ""
+    alarm: str = ""
 
     @property
     def is_live(self) -> bool:
         return self.kind in (RUNNING, ELSEWHERE)
+
+    @property
+    def words(self) -> str:
+        return state_words(self.kind, self.alarm)
 
     @property
     def share(self) -> float | None:
@@ -52,13 +60,31 @@ def state_of(run: RunRecord) -> State:
     elapsed = float(elapsed) if is_number(elapsed) else None
     steps = run.setting("run", "steps")
     steps = steps if isinstance(steps, int) and steps > 0 else None
+    step = int(last.get("step", 0))
     ended = FINISHED if run.final is not None else STOPPED
     kind = {"here": RUNNING, "elsewhere": ELSEWHERE}.get(where_held(run.folder), ended)
-    state = State(kind, int(last.get("step", 0)), steps, elapsed, None)
+    state = State(kind, step, steps, elapsed, None)
     if not state.is_live:
-        return state
+        alarm = stopped_by(run.alarms, step, steps)
+        return replace(state, kind=STOPPED if alarm else kind, alarm=alarm)
     left = _left(run, state)
     return State(kind, state.step, steps, elapsed, left, _doing(run, state))
+
+
+def stopped_by(alarms: Iterable[Mapping[str, Any]], step: int, steps: int | None) -> str:
+    """The alarm that ended a run after this step, before its planned ones; empty where none did.
+
+    A run that was taken up again, and went on behind the alarm, was not ended by it.
+    """
+    if steps is not None and step >= steps:
+        return ""
+    found = [raised(row) for row in alarms]
+    ended = [one.name for one in found if one.stops and one.step is not None and one.step >= step]
+    return shortened(ended[-1], ALARM) if ended else ""
+
+
+def state_words(kind: str, alarm: str) -> str:
+    return f"stopped by an alarm: {alarm}" if alarm else kind
 
 
 def _doing(run: RunRecord, state: State) -> str:

@@ -55,7 +55,7 @@ CURVES = (
 def overview_lines(source: Source, width: int = WIDTH) -> Iterator[str]:
     """The overview, no line wider than `width` columns. All text of the run is made safe."""
     run, state = source.record(), source.state()
-    yield shortened(f"{one_line(run.name, 60)}   {state.kind} · {time_words(state)}", width)
+    yield shortened(f"{one_line(run.name, 60)}   {state.words} · {time_words(state)}", width)
     if state.doing:
         yield f"{state.doing} …"
     found = learned(run) if run.base is not None and run.final is not None else Learned(run)
