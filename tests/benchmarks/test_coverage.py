@@ -30,3 +30,8 @@ def test_what_misses_is_told(capsys) -> None:
 def test_mcnemar_is_close_to_its_level() -> None:
     alarms = false_alarms()
     assert alarms.mean() < 0.055 and alarms.max() < 0.08
+
+
+def test_rates_known_by_their_intervals_alone_are_among_the_kinds(capsys) -> None:
+    assert report(Setting(400, (50,), (0.3,), (0.5,), 20_000), "unpaired") == 0
+    assert "unpaired difference" in capsys.readouterr().out

@@ -73,10 +73,17 @@ def unpaired_difference(before: Estimate, after: Estimate) -> Estimate:
     too narrow. Where one of the means is NaN so is this one, and the interval is [-1, 1].
     """
     one, two = ((np.array(e.mean), np.array(e.low), np.array(e.high)) for e in (before, after))
-    mean, low, high = _put_together(one, two, np.array(0.0))
+    mean, low, high = unpaired_ends(one, two)
     if math.isnan(mean):
         return Estimate(math.nan, -1.0, 1.0)
     return Estimate(float(mean), float(low), float(high))
+
+
+def unpaired_ends(
+    before: tuple[Values, Values, Values], after: tuple[Values, Values, Values]
+) -> tuple[Values, Values, Values]:
+    """Mean, low and high of `unpaired_difference`; mean, low and high of each side, [...]."""
+    return _put_together(before, after, np.array(0.0))
 
 
 def _correlation(before: Values, after: Values) -> Values:
