@@ -16,6 +16,7 @@ from evenodds.viewer.data import Source
 from evenodds.viewer.group_page import group_page
 from evenodds.viewer.marks import FIRST, LAST
 from evenodds.viewer.pages import NAV, Place, render, static_files
+from evenodds.viewer.portable import without_folder
 from evenodds.viewer.table import KINDS, Groups
 
 MARK = "evenodds-pages.txt"
@@ -131,9 +132,10 @@ def _write(source: Source, folder: Path, spots: Sequence[Spot]) -> None:
     groups = {f"group/{step}/{group}": (step, group) for step, group in spots}
     place = Place(source, static="", live=False, written=frozenset([*pages, *groups]))
     for name, spot in groups.items():
-        _put(folder / place.to(name), _group(place, spot))
+        _put(folder / place.to(name), without_folder(_group(place, spot), source.folder))
     for name in [*pages[1:], pages[0]]:  # what is opened first is written last
-        _put(folder / place.to(name), PAGES[name](place, {}) or "")
+        page = PAGES[name](place, {}) or ""
+        _put(folder / place.to(name), without_folder(page, source.folder))
 
 
 def _group(place: Place, spot: Spot) -> str:

@@ -15,7 +15,7 @@ from evenodds.viewer.data import Row, Source
 from evenodds.viewer.filters import Filters
 from evenodds.viewer.group_rows import GroupRow, group_rows
 from evenodds.viewer.listing import Listing
-from evenodds.viewer.pages import Place, on_one_line, picture_values, render
+from evenodds.viewer.pages import Place, on_one_line, picture_values, render, shown_record
 from evenodds.viewer.state import time_words
 
 LATEST = 8  # groups on the first page
@@ -60,7 +60,7 @@ def overview_page(place: Place) -> str:
         rows=learned.comparison.rows if learned.comparison else [],
         pictures=pictures,
         latest=rows,
-        facts=facts(run),
+        facts=facts(shown_record(place)),
         damaged=source.damaged,
         index=source.index,
     )

@@ -13,9 +13,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from evenodds.report.pictures import Picture
+from evenodds.report.record import RunRecord
 from evenodds.report.text import counted, duration, one_line, safe, short
 from evenodds.statistics import percent
 from evenodds.viewer.data import Source
+from evenodds.viewer.portable import portable
 
 HERE = files("evenodds.viewer")
 NAV = (
@@ -107,6 +109,12 @@ def picture_values(picture: Picture) -> Mapping[str, Any]:
         "svg": Markup(picture.svg),
         "caption": on_one_line(picture.caption),
     }
+
+
+def shown_record(place: Place) -> RunRecord:
+    """The record whose settings a page shows: in files without where things lay."""
+    run = place.source.record()
+    return run if place.live else portable(run)
 
 
 def render(place: Place, template: str, here: str, **values: Any) -> str:

@@ -8,12 +8,12 @@ from typing import Any, cast
 
 from evenodds.report.facts import commands, flattened
 from evenodds.report.text import safe
-from evenodds.viewer.pages import Place, render
+from evenodds.viewer.pages import Place, render, shown_record
 
 
 def settings_page(place: Place) -> str:
     """Configuration as resolved, passports, settings of the evaluations, how to repeat the run."""
-    run = place.source.record()
+    run = shown_record(place)
     passports = {f"Passport: {name}": found for name, found in run.passports.items()}
     passports["Settings of the evaluations"] = (run.final or run.base or {}).get("settings", {})
     sections = [(name, flattened(_section(found))) for name, found in run.config.items()]
