@@ -200,6 +200,11 @@ def test_runs_beside_it_have_the_same_pages(run) -> None:
     assert 'href="/r/second/group/' in page
     assert 'data-live="/r/second/live"' in page
     assert client.get("/r/no-run/run").status_code == 404
+    for path in ("/r/second", "/r/second/"):
+        answer = client.get(path)
+        assert (answer.status_code, answer.headers["location"]) == (307, "/r/second/run")
+    for path in ("/r/no-run", "/r/no-run/", "/r/..%2f..", "/r/", "/r/%0d%0ax"):
+        assert client.get(path).status_code == 404, path
 
 
 def test_a_run_that_has_only_begun(tmp_path) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
 from evenodds.errors import EvenoddsError
@@ -41,7 +41,8 @@ def make_app(library: Library) -> Starlette:
             Route("/", runs),
             Route("/static/{name}", static),
             *of_run(),
-            Mount("/r/{run}", routes=of_run()),
+            Route("/r/{run}", alone),
+            Mount("/r/{run}", routes=[Route("/", alone), *of_run()]),
         ],
         exception_handlers={
             HTTPException: refused,
@@ -90,6 +91,11 @@ def one_group(request: Request) -> Response:
 
 def runs(request: Request) -> Response:
     return HTMLResponse(runs_page(place_of(request), request.app.state.library))
+
+
+def alone(request: Request) -> Response:
+    """The address of a run without a page: its overview."""
+    return RedirectResponse(place_of(request).to("run"), 307)
 
 
 def live(request: Request) -> Response:
