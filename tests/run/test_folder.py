@@ -1,5 +1,6 @@
 """Names in a run folder: nothing is written outside the root, whatever the name says."""
 
+import os
 from datetime import datetime
 from pathlib import Path
 
@@ -7,7 +8,14 @@ import pytest
 
 from evenodds.errors import UsageError
 from evenodds.run import folder
-from evenodds.run.folder import RunFolder, find_run, fresh_name, require_space, run_name
+from evenodds.run.folder import (
+    RunFolder,
+    find_run,
+    fresh_name,
+    require_room,
+    require_space,
+    run_name,
+)
 
 NOW = datetime(2030, 1, 2, 3, 4, 5)
 HOSTILE = [
@@ -94,6 +102,28 @@ def test_too_little_disk_is_refused_before_anything_is_written(tmp_path, monkeyp
     monkeypatch.setattr(folder, "free_disk", broken)
     with pytest.raises(UsageError, match="cannot see the disk"):
         require_space(target, 1)
+
+
+def test_checkpoints_that_lie_there_need_no_more_room(tmp_path, monkeypatch):
+    """Three of 3 × 10 MB at the worst; two lie there, so one more and the records are asked for."""
+    run, weights = RunFolder(tmp_path), 10_000_000
+
+    def fits(free: int) -> bool:
+        monkeypatch.setattr(folder, "free_disk", lambda path: free)
+        try:
+            require_room(run, weights)
+        except UsageError:
+            return False
+        return True
+
+    records = 64 * 2**20
+    assert fits(9 * weights + records) and not fits(9 * weights + records - 1)
+    for count, left in ((1, 6), (2, 3), (3, 3)):  # one more is always made beside them
+        file = run.checkpoints / f"step-{count:06d}" / "weights"
+        file.parent.mkdir(parents=True)
+        file.touch()
+        os.truncate(file, 3 * weights)
+        assert fits(left * weights + records) and not fits(left * weights + records - 1)
 
 
 def test_backslashes_of_a_name_are_shown_as_they_are():

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from stat import S_ISREG
 
 from evenodds.errors import UsageError
 from evenodds.machine import free_disk, size_text
@@ -13,6 +15,7 @@ from evenodds.places import BUNDLED
 from evenodds.records.groups import FILE as GROUPS
 
 ROOT = "runs"
+RECORDS = 64 * 2**20  # bytes for all but checkpoints
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 LONGEST = 100
 RESERVED = {
@@ -192,3 +195,23 @@ class RunFolder:
     def evaluation(self, name: str) -> Path:
         """One evaluation, such as 'before' or 'after'."""
         return self.path / "evaluation" / f"{run_name(name)}.json"
+
+
+def require_room(folder: RunFolder, weights: int) -> None:
+    """UsageError if there is no room for checkpoints and records. weights: bytes of what learns.
+
+    A checkpoint has the weights and two moments each; there are three at the worst. What lies there
+    of them already needs no more room, but one more is always made beside it.
+    """
+    one = 3 * weights
+    require_space(folder.path, max(3 * one - _bytes_below(folder.checkpoints), one) + RECORDS)
+
+
+def _bytes_below(path: Path) -> int:
+    """Bytes of the files below a folder; 0 where there is none, fewer where one cannot be seen."""
+    total = 0
+    with suppress(OSError):
+        for file in path.rglob("*"):
+            found = file.lstat()
+            total += found.st_size if S_ISREG(found.st_mode) else 0
+    return total

@@ -36,7 +36,7 @@ from evenodds.run.build import (
 from evenodds.run.config import Config, to_toml
 from evenodds.run.control import readable
 from evenodds.run.durable import verify_folder, write_file
-from evenodds.run.folder import RunFolder, require_space
+from evenodds.run.folder import RunFolder, require_room
 from evenodds.run.going_on import open_folder
 from evenodds.run.lock import RunLock
 from evenodds.run.stopping import Clock, Interrupted, Interrupts
@@ -75,10 +75,8 @@ class Result:
         return f"Result({str(self.folder)!r}, steps={self.steps}, exit={self.exit_code}, {told})"
 
 
-def _needed_bytes(policy: Any) -> int:
-    """Disk for checkpoints (weights and two moments each, three at the worst) and the records."""
-    weights = sum(p.numel() * p.element_size() for p in policy.trainable().values())
-    return 3 * 3 * weights + 64 * 2**20
+def _weight_bytes(policy: Any) -> int:
+    return sum(p.numel() * p.element_size() for p in policy.trainable().values())
 
 
 def train(
@@ -159,7 +157,7 @@ def _train(
     made = make(plan, objective)
     budget = evaluation_budget(plan.config)
     plan = replace(plan, control=readable(plan.control, made.policy, budget))
-    require_space(folder.path, _needed_bytes(made.policy))
+    require_room(folder, _weight_bytes(made.policy))
     with Interrupts() as interrupts, RunLock(folder.path):
         session = Session(
             plan,
