@@ -9,7 +9,7 @@ import pytest
 
 from evenodds.cli import main
 from evenodds.replay import name_of, replay
-from evenodds.replay.told import as_dict, weights
+from evenodds.replay.told import as_dict, summary, weights
 from tests.run.small_runs import run as train
 
 
@@ -36,6 +36,8 @@ def test_steps_without_a_line_are_counted(whole, tmp_path, left_out, compared, s
     assert (one.again, one.compared, one.departure) == (3, compared, None)
     assert (as_dict(one)["updates_again"], as_dict(one)["updates_compared"]) == (3, compared)
     assert said in weights(one)
+    told = f"{3 - compared} update{'s' * (compared < 2)} on the way had no line"
+    assert (told in "\n".join(summary([one, one]))) == (compared < 3)
     assert ("1 of them had no line in metrics.jsonl" in weights(one)) == (left_out == (2,))
 
 

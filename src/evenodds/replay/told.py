@@ -232,6 +232,10 @@ def summary(found: Sequence[Replayed]) -> list[str]:
             f"Losses of their steps from the records alone: at most {max(known):.1g} from "
             "metrics.jsonl."
         )
+    without = max((one.again - one.compared for one in found), default=0)
+    if without:
+        what = counted(without, "update")
+        lines.append(f"{what} on the way had no line in metrics.jsonl to be held against.")
     return lines
 
 
