@@ -25,7 +25,6 @@ SIX = {
     "check.bench": False,
     "task.held_out": 4,
     "evaluation.levels": (0,),
-    "evaluation.control": "none",
 }
 
 
