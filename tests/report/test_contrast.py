@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 
 from evenodds.report.comparison import BETTER, NO_EVIDENCE, TOO_FEW, WORSE
@@ -81,6 +82,38 @@ def test_seeds_of_an_arm_make_it_less_sure_than_its_problems_do() -> None:
     wide, narrow = (one.overall.gain.high - one.overall.gain.low for one in (together, single))
     assert wide > 2 * narrow
     assert "3 seeds" in page(together)[0]
+
+
+def test_length_has_an_interval_with_several_seeds_too() -> None:
+    def longer(name: str, *extra: float) -> Arm:
+        made = arm(name, *[3.0] * len(extra), seed=5)
+        rng = np.random.default_rng(len(extra))
+        for record, more in zip(made.records, extra, strict=True):
+            for level in record["levels"]:
+                for problem in level["problems"]:
+                    problem["mean_length"] += more + rng.normal()
+        return made
+
+    alike, apart = (contrast(BASE, longer("three", *e)) for e in ((4, 4, 4), (1, 4, 7)))
+    for found in (alike, apart):
+        gain = found.length_gain
+        assert gain is not None and gain.mean == pytest.approx(4.0, abs=0.2)
+        assert gain.low < 4.0 < gain.high and len(found.length_gains) == len(found.levels)
+        assert f"{gain.mean:+.1f} [{gain.low:+.1f}, {gain.high:+.1f}]" in " ".join(page(found))
+    wide, narrow = (one.length_gain.high - one.length_gain.low for one in (apart, alike))
+    assert narrow < 3 and wide > 10  # the seeds are 1, 4 and 7 tokens longer: sd 3, t = 4.3
+    single = contrast(BASE, longer("one", 4))
+    assert single.pair is not None and single.length_gain == single.pair.overall.length_gain
+    assert list(single.length_gains) == [row.length_gain for row in single.pair.levels]
+
+
+def test_lengths_that_are_all_one_have_width_and_none_without_a_budget() -> None:
+    found = contrast(BASE, arm("three", 3.0, 3.0, 3.0, seed=5))
+    level = found.length_gains[0]  # 8 tokens each
+    assert level is not None and level.mean == 0 and level.low < 0 < level.high
+    bare = arm("bare", 3.0, 3.0, seed=5)
+    del bare.records[1]["settings"]["max_tokens"]
+    assert contrast(BASE, bare).length_gain is None
 
 
 def test_only_problems_that_every_evaluation_judged_are_compared() -> None:

@@ -213,7 +213,7 @@ def compare(base: Record, final: Record) -> Comparison:
     before, after = levels_of(base), levels_of(final)
     shared = [level for level in before if level in after]
     matched = [_matched(before[level], after[level]) for level in shared]
-    budget = _budget(base, final)
+    budget = budget_of((base, final))
     tallies = [
         (
             tally_of(before[level], [p for p, _ in pairs]),
@@ -275,11 +275,11 @@ def _matched(base: Record, final: Record) -> Pairs:
     return [(problem, after[key]) for key, problem in before.items() if key in after]
 
 
-def _budget(base: Record, final: Record) -> float | None:
+def budget_of(records: Sequence[Record]) -> float | None:
     """The longest that an answer may be, in tokens; None where a record does not say."""
-    most = [record.get("settings", {}).get("max_tokens") for record in (base, final)]
+    most = [record.get("settings", {}).get("max_tokens") for record in records]
     known = [float(value) for value in most if isinstance(value, int | float) and value > 0]
-    return max(known) if len(known) == 2 else None
+    return max(known) if len(known) == len(records) else None
 
 
 def _row(
@@ -299,11 +299,12 @@ def _row(
         p=p,
         adjusted=p,
         greedy_gain=greedy,
-        length_gain=_longer(second.length - first.length, budget),
+        length_gain=longer(second.length - first.length, budget),
     )
 
 
-def _longer(values: Values, budget: float | None) -> Estimate | None:
+def longer(values: Values, budget: float | None) -> Estimate | None:
+    """The mean of differences in tokens; None where there is none, or the budget is not known."""
     known = values[~np.isnan(values)]
     if budget is None or not known.size or float(np.abs(known).max()) > budget:
         return None

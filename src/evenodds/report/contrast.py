@@ -27,7 +27,7 @@ from evenodds.evaluation import (
     pooled,
     tally_of,
 )
-from evenodds.report.comparison import FEWEST, Comparison, compare, verdict_by
+from evenodds.report.comparison import FEWEST, Comparison, budget_of, compare, longer, verdict_by
 from evenodds.report.measures import majorities, pass_rates
 from evenodds.statistics import CatchUp, Estimate, catch_up, holm, p_value, pooled_difference
 
@@ -78,7 +78,8 @@ class Contrast:
     overall: pass@1 over all levels; measures: all else over all levels. By level: levels is pass@1;
     levels_at_k and levels_agreed are pass@k and maj@k at `k`, the largest that half of the problems
     have answers for; levels_greedy is the likeliest answer. Only pass@1 has verdicts.
-    length, lengths: mean tokens of an answer on each side, over all and by level. problems: matched
+    length, lengths: mean tokens of an answer on each side, over all and by level; length_gain and
+    length_gains: the differences, None where no length or no budget is known. problems: matched
     ones; unmatched: those that not all evaluations have judged. catch_up: the k at which
     the first arm reaches the second, where that is ahead. pair: the comparison of the two
     evaluations, where each arm has one: which problems were gained and which were lost. control:
@@ -100,6 +101,8 @@ class Contrast:
     measures: tuple[Line, ...]
     catch_up: CatchUp | None
     length: tuple[float | None, float | None]
+    length_gain: Estimate | None = None
+    length_gains: tuple[Estimate | None, ...] = ()
     pair: Comparison | None = None
     control: Line | None = None
 
@@ -148,6 +151,7 @@ def contrast(first: Arm, second: Arm) -> Contrast:
     whole = _whole(sides)
     k = _most(whole)
     count = sum(len(pair[0][0].tries) for pair in sides.values())
+    budget = budget_of((*first.records, *second.records))
     return Contrast(
         first=first.name,
         second=second.name,
@@ -160,10 +164,12 @@ def contrast(first: Arm, second: Arm) -> Contrast:
         levels_at_k=_by_level(labels, sides, _pass(k)),
         levels_agreed=_by_level(labels, sides, _maj(k)),
         levels_greedy=_by_level(labels, sides, _greedy),
-        lengths=tuple((_length(pair[0]), _length(pair[1])) for pair in sides.values()),
+        lengths=tuple((_length(arms[0]), _length(arms[1])) for arms in sides.values()),
         measures=tuple(_measures(whole, k)),
         catch_up=_catch_up(whole, k),
         length=(_length(whole[0]), _length(whole[1])),
+        length_gain=_longer(whole, budget),
+        length_gains=tuple(_longer(arms, budget) for arms in sides.values()),
         pair=_pair(first, second),
         control=_control(first, second),
     )
@@ -330,3 +336,24 @@ def _length(tallies: Sequence[Tally]) -> float | None:
     found = [tally.length[~np.isnan(tally.length)] for tally in tallies]
     known = np.concatenate([np.zeros(0), *found])
     return float(known.mean()) if known.size else None
+
+
+def _longer(arms: Arms, budget: float | None) -> Estimate | None:
+    """second - first in tokens. One evaluation each: as in the report of a run.
+
+    Several seeds: as shares of the range that was seen, which are pooled as rates are; the doubt is
+    then in proportion to what was seen, as that of a bootstrap is. Where all lengths are one, the
+    range is all that an answer may have.
+    """
+    first, second = _tables(arms, lambda tally: tally.length)
+    if len(first) == len(second) == 1:
+        return longer(second[0] - first[0], budget)
+    every = np.concatenate([first, second])
+    if budget is None or not every.size or every.max() > budget:
+        return None
+    low, high = float(every.min()), float(every.max())
+    if high - low < 1e-9 * budget:
+        low, high = 0.0, budget
+    size = high - low
+    gain = pooled_difference((first - low) / size, (second - low) / size)
+    return Estimate(size * gain.mean, size * gain.low, size * gain.high)

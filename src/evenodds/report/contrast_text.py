@@ -227,11 +227,10 @@ def _beside(contrast: Contrast) -> list[str]:
         return []
     head = f"{'B - A':<14} {f'maj@{contrast.k}':<24} {'greedy':<24} length, tokens"
     rows = zip(contrast.levels_agreed, contrast.levels_greedy, contrast.lengths, strict=True)
-    longer = [row.length_gain for row in contrast.pair.levels] if contrast.pair else []
     lines = [
         f"{one_line(agreed.label, 14):<14} {_gain(agreed.gain):<24} {_gain(greedy.gain):<24} "
-        f"{_longer(lengths, longer[at] if at < len(longer) else None)}"
-        for at, (agreed, greedy, lengths) in enumerate(rows)
+        f"{_longer(lengths, gain)}"
+        for (agreed, greedy, lengths), gain in zip(rows, contrast.length_gains, strict=True)
     ]
     return [head, *lines, ""]
 
@@ -282,8 +281,7 @@ def _length(contrast: Contrast) -> list[str]:
     before, after = contrast.length
     if before is None or after is None:
         return []
-    gain = contrast.pair.overall.length_gain if contrast.pair else None
-    shown = _longer(contrast.length, gain)
+    shown = _longer(contrast.length, contrast.length_gain)
     return [f"{'length, tokens':<19} {before:>6.1f} {after:>6.1f}  {shown}"]
 
 
