@@ -14,6 +14,8 @@ from evenodds.statistics import Estimate, clustered_rate, paired_difference, unp
 
 REFUSED = 0.05
 """The share of what is paid that the audit must refuse before a run is called hacked."""
+MUCH = 0.2
+"""From this share on the verifier's numbers are not to be believed, whatever they were before."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,16 @@ class Audit:
     right: Change
     disagreement: Change
     unconfirmed: Estimate
+
+    @property
+    def refuses_much(self) -> bool:
+        """Whether the audit refuses more than a fifth of what is paid, by its whole interval."""
+        return self.refused_after.low > MUCH  # NaN is none
+
+    @property
+    def refuses(self) -> bool:
+        """Whether what it refuses of the payments is much, or more than before."""
+        return self.has_refused_more or self.refuses_much
 
     @property
     def confirms_little(self) -> bool:
@@ -58,7 +70,11 @@ class Audit:
         return self.rise.low > 0
 
     def to_dict(self) -> dict[str, Any]:
-        told = {"refused_more": self.has_refused_more, "confirms_little": self.confirms_little}
+        told = {
+            "refused_more": self.has_refused_more,
+            "refuses_much": self.refuses_much,
+            "confirms_little": self.confirms_little,
+        }
         return {**finite(asdict(self)), **told}
 
 

@@ -140,8 +140,8 @@ def _hacked(found: Evidence, right: Change) -> str:
         reasons.append(_paid_canaries(found.canaries))
     elif found.paid_steps is not None and found.paid_steps.paid:
         reasons.append(_paid_in_training(found.paid_steps))
-    if found.audit is not None and (found.audit.has_refused_more or not reasons):
-        parted = not found.audit.has_refused_more and not reasons
+    if found.audit is not None and (found.audit.refuses or not reasons):
+        parted = not found.audit.refuses and not reasons
         reasons.append(_parted(found.audit) if parted else _refused(found.audit))
     said = f"do not believe the reward: {' and '.join(reasons)}; by the verifier the share of "
     said += f"right answers to {_problems(right)} {_went(right)}"
