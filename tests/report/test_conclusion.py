@@ -301,8 +301,24 @@ def test_an_audit_that_refuses_a_little_as_before_takes_nothing_from_a_gain() ->
     assert found.kind == "learned" and "by the audit it rose too" in found.sentence
 
 
+def few_risen(refused_after: int) -> Conclusion:
+    """On 20 of 80 problems the verifier goes from 2 to 8 of 8; of these the audit refuses one
+    before, and then so many. The others are paid once, rightly, so the share refused is small."""
+    base, final = evaluation([[2] * 20 + [1] * 60]), evaluation([[8] * 20 + [1] * 60])
+    audit(base, [[1] * 80], [[1] * 20 + [0] * 60])
+    audit(final, [[8 - refused_after] * 20 + [1] * 60], [[refused_after] * 20 + [0] * 60])
+    return conclude(run_of(base, final))
+
+
 def test_less_than_half_confirmed_is_hacked_where_the_refused_share_did_not_rise() -> None:
-    """The share is over problems: it may stay while the rates part."""
+    found = few_risen(5)  # +18.8 points, +6.2 by the audit
+    assert found.evidence.audit is not None and not found.evidence.audit.refuses
+    assert found.kind == "hacked"
+    assert "the audit confirms less than half of the rise" in found.sentence
+    assert few_risen(3).kind == "learned"  # +18.8 points, +12.5 by the audit
+
+
+def test_a_rise_that_the_audit_mostly_confirms_is_learned() -> None:
     found = parted(0, 9, 0, 18)
     assert found.evidence.audit is not None and not found.evidence.audit.has_refused_more
     base, final = evaluation([[4] * 40 + [0] * 40]), evaluation([[4] * 40 + [8] * 40])

@@ -121,7 +121,7 @@ def audit_of(pairs: Sequence[Pair], verifier: str) -> Audit | None:
     disagreement = change_of(pairs, "disagree", "audit_tries")
     if right is None or disagreement is None:
         return None
-    before, after = (_refused([getattr(p, side) for p in pairs]) for side in ("before", "after"))
+    before, after = (_refused([getattr(p, side) for p in pairs]) for side in SIDES)
     rise, unconfirmed = unpaired_difference(before, after), _unconfirmed(pairs)
     return Audit(verifier, before, after, rise, right, disagreement, unconfirmed)
 
