@@ -18,7 +18,7 @@ import pytest
 
 from evenodds.errors import RunError
 from evenodds.run import durable
-from evenodds.run.durable import AppendLog, commit_folder, verify_folder
+from evenodds.run.durable import AppendLog, commit_folder, manifest, verify_folder
 
 CALLS = [
     (os, "fsync"),
@@ -353,8 +353,8 @@ def test_a_manifest_cannot_point_outside(tmp_path):
     outside = tmp_path / "outside"
     outside.write_bytes(b"x")
     for name in ("../outside", str(outside)):
-        entry = {name: {"size": 1, "sha256": durable._digest(outside)}}
-        (target / "manifest.json").write_text(durable._manifest_text(entry))
+        entry = {name: {"size": 1, "sha256": manifest.digest(outside)}}
+        (target / "manifest.json").write_text(manifest.manifest_text(entry))
         with pytest.raises(RunError, match=r"manifest\.json"):
             verify_folder(target)
 

@@ -1,0 +1,56 @@
+"""Numbered folders, such as checkpoints: the newest sound one, and which of the old ones may go."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from evenodds.run.durable.disk import told
+from evenodds.run.durable.folders import discard
+from evenodds.run.durable.manifest import fault_of, is_ours
+
+
+def numbered(parent: Path, prefix: str) -> list[Path]:
+    """The folders named prefix and a number (step-00010), highest number first."""
+    pattern = re.compile(re.escape(prefix) + r"[0-9]+")
+    with told(parent):
+        if not parent.is_dir():
+            return []
+        named = [path for path in parent.iterdir() if pattern.fullmatch(path.name)]
+    return sorted(named, key=lambda path: int(path.name.removeprefix(prefix)), reverse=True)
+
+
+def valid_folders(
+    parent: Path, prefix: str, at_most: int | None = None
+) -> tuple[list[Path], list[str]]:
+    """The numbered folders whose every file is as it was written, newest first, and what to say.
+
+    What to say is one line that names the damaged ones, or nothing. Reading stops after `at_most`
+    good ones: 1 is enough to go on with a run.
+    """
+    good: list[Path] = []
+    bad: list[str] = []
+    for folder in numbered(parent, prefix):
+        if len(good) == at_most:
+            break
+        if fault := fault_of(folder):
+            bad.append(fault)
+        else:
+            good.append(folder)
+    return good, [f"passed over {len(bad)} damaged: {'; '.join(bad)}."] if bad else []
+
+
+def prune(parent: Path, prefix: str, keep: int) -> list[Path]:
+    """Remove the numbered folders older than the newest `keep` good ones; returns those removed.
+
+    Only good ones are counted, and they are read to know it, so the last good one always stays.
+    A folder without our whole manifest, or with a file that it does not list, is never touched.
+    """
+    good, _ = valid_folders(parent, prefix, max(1, keep))
+    every = numbered(parent, prefix)
+    first = every.index(good[-1]) + 1 if len(good) >= max(1, keep) else len(every)
+    old = [folder for folder in every[first:] if is_ours(folder)]
+    for folder in old:
+        with told(folder):
+            discard(folder)
+    return old
