@@ -16,7 +16,7 @@ from evenodds.lab.toy.folder import run_in_folder
 from evenodds.lab.toy.gru import GruSampler
 from evenodds.lab.toy.settings import Profile
 from evenodds.replay import name_of, replay
-from evenodds.run.train import Engine
+from evenodds.run.making import Engine
 from tests.run.small_runs import Quiet
 
 TINY = Profile(

@@ -88,7 +88,7 @@ def add_settings(
                 _add(group, dotted, dotted, info)
 
 
-LISTS = (".levels", ".columns", ".sinks", ".off", ".stop")
+LISTS = (".levels", ".columns", ".sinks", ".off", ".stop", ".ignore")
 SAYS_NONE = ("objective.kl_in", "objective.correction")  # there "none" is a choice of its own
 
 

@@ -34,7 +34,7 @@ from evenodds.run.folder import RunFolder
 if TYPE_CHECKING:
     from evenodds.learner import TorchLearner, Update
     from evenodds.objectives import Objective
-    from evenodds.run.train import Engine
+    from evenodds.run.making import Engine
     from evenodds.step import State
     from evenodds.tasks import Task
 
@@ -206,7 +206,7 @@ def open_ground(
 
     task, make: what the run was given from Python, if anything: `train(config, task=, engine=)`.
     """
-    from evenodds.run.train import native_engine
+    from evenodds.run.making import native_engine
 
     folder = RunFolder(run)
     config = make_config(merge(read_saved(folder.config), {"check.bench": False}))

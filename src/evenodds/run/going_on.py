@@ -21,6 +21,7 @@ def _comparable(config: Config) -> dict[str, Any]:
     data["judge"] = {"seconds": config.judge.seconds}  # the rest is about the machine
     data["learner"].pop("gradient_checkpointing")  # so is this: memory for time
     data.pop("alarms")  # they watch, and change nothing
+    data["check"].pop("ignore")  # a run that was refused may go on where it is told to
     return data
 
 

@@ -333,3 +333,6 @@ class CheckSection(Section):
     bench: bool = Field(
         True, description="refuse a verifier that pays for wrong answers; see `evenodds check`"
     )
+    ignore: tuple[str, ...] = Field(
+        (), description="findings of the preflight that do not stop the run, by name"
+    )

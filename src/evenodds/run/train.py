@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -12,9 +12,7 @@ from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
-
-from evenodds.errors import EvenoddsError, RunError, UsageError
+from evenodds.errors import EvenoddsError, RunError
 from evenodds.judge import Judge, open_judge
 from evenodds.machine import prepare_environment
 from evenodds.report import write_report
@@ -22,7 +20,6 @@ from evenodds.report.comparison import Comparison, compare
 from evenodds.report.conclusion import Conclusion, conclude
 from evenodds.report.record import read_run
 from evenodds.report.terminal import View, make_view
-from evenodds.run.audit import require_askable
 from evenodds.run.build import (
     OWN_TASK,
     Plan,
@@ -30,7 +27,6 @@ from evenodds.run.build import (
     judge_options,
     objective_of,
     plan_of,
-    policy_options,
     title_of,
 )
 from evenodds.run.config import Config, to_toml
@@ -39,19 +35,17 @@ from evenodds.run.durable import verify_folder, write_file
 from evenodds.run.folder import RunFolder, require_room
 from evenodds.run.going_on import open_folder
 from evenodds.run.lock import RunLock
+from evenodds.run.making import Engine, native_engine
+from evenodds.run.preflight import start as preflight
+from evenodds.run.preflight.ground import Ground
 from evenodds.run.stopping import Clock, Interrupted, Interrupts
 from evenodds.sinks import Outlets, RunFacts, factories_of, open_sinks
 from evenodds.tasks import PRESETS, TASKS, Task
 
 if TYPE_CHECKING:
     from evenodds.objectives import Objective
-    from evenodds.policies import Policy
-    from evenodds.run.memory import MemoryPlan
     from evenodds.run.session import Session
-    from evenodds.sampling.native import NativeSampler
     from evenodds.step import State
-
-PROBES = 20  # training problems of each level that are tried on the tokenizer
 
 
 @dataclass(frozen=True)
@@ -112,31 +106,6 @@ def _judges(plan: Plan, opened: ExitStack) -> tuple[Judge, Judge | None]:
     return judge, None if audit is None else opened.enter_context(open_judge(audit, options))
 
 
-@dataclass(frozen=True)
-class Engine:
-    """What samples and learns. memory: None where nothing has to be planned."""
-
-    policy: Policy
-    sampler: NativeSampler
-    memory: MemoryPlan | None = None
-
-
-def native_engine(plan: Plan, objective: Objective) -> Engine:
-    """The model that the configuration names, with our own sampler."""
-    from evenodds.policies.load import load_policy
-    from evenodds.run.memory import plan_for
-    from evenodds.sampling.native import NativeSampler
-    from evenodds.sampling.probe import probe
-
-    config = plan.config
-    policy = load_policy(policy_options(config))
-    check_fit(policy, plan)
-    memory = plan_for(config, policy, plan.task, objective.needs_reference)
-    sampler = NativeSampler(policy, memory.rows, memory.kv_tokens)
-    probe(sampler)
-    return Engine(policy, sampler, memory)
-
-
 def _train(
     plan: Plan,
     judges: tuple[Judge, Judge | None],
@@ -158,6 +127,7 @@ def _train(
     budget = evaluation_budget(plan.config)
     plan = replace(plan, control=readable(plan.control, made.policy, budget))
     require_room(folder, _weight_bytes(made.policy))
+    preflight.before(Ground(plan, objective, made, folder), shown.note)
     with Interrupts() as interrupts, RunLock(folder.path):
         session = Session(
             plan,
@@ -177,29 +147,6 @@ def _train(
         finally:
             session.close()
             shown.close()
-
-
-def check_fit(policy: Policy, plan: Plan) -> None:
-    """Raise `UsageError` if the task's texts do not fit: template, alphabet, length."""
-    task, codec = plan.task, policy.codec
-    require_askable(plan.evidence.prompts, policy, evaluation_budget(plan.config))
-    rng = np.random.default_rng(0)
-    levels = range(len(task.levels))
-    problems = [problem for level in levels for problem in task.held_out(level)]
-    problems += [task.generate(level, rng) for level in levels for _ in range(PROBES)]
-    for problem in problems[:: max(1, len(problems) // 200)]:
-        codec.require_readable(codec.render(problem.prompt))
-        codec.require_readable(problem.answer)
-    longest = max(codec.encode(problem.prompt).size for problem in problems)
-    room = policy.context
-    config = plan.config
-    budget = max(config.sampling.max_tokens, evaluation_budget(config))
-    if room is not None and longest + budget > room:
-        raise UsageError(
-            f"{policy.name!r} reads {room} tokens at most, but a prompt of {longest} and "
-            f"max_tokens of {budget} were asked for. Lower sampling.max_tokens, or "
-            "evaluation.max_tokens."
-        )
 
 
 def _title(session: Session) -> tuple[str, list[str]]:
@@ -309,6 +256,8 @@ def _run(session: Session, argv: Sequence[str]) -> Result:
         return _finished_already(session, state.step)
     if going_on and state.step:
         session.view.note(f"going on after step {state.step}.")
+    else:
+        preflight.after_base(_ground(session, base), session.view.note)
     _require_a_step(session, state)
     session.writer.forget_the_end()
     try:
@@ -327,6 +276,12 @@ def _run(session: Session, argv: Sequence[str]) -> Result:
     session.sinks.summary(_gains(comparison))
     _report(session)
     return Result(folder.path, state.step, _told_of_alarm(session, state.step), comparison, found)
+
+
+def _ground(session: Session, base: Mapping[str, Any]) -> Ground:
+    """What the preflight looks at once the base is measured."""
+    made = Engine(session.policy, session.sampler, session.memory)
+    return Ground(session.plan, session.objective, made, session.folder, base)
 
 
 def _finished_already(session: Session, step: int) -> Result:

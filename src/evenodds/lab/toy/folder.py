@@ -15,7 +15,8 @@ from evenodds.objectives import Objective
 from evenodds.report.terminal import View
 from evenodds.run.build import OWN_TASK, Plan
 from evenodds.run.config import Config, make_config, merge
-from evenodds.run.train import Engine, Result, train
+from evenodds.run.making import Engine
+from evenodds.run.train import Result, train
 
 
 def config_of(case: Case, folder: Path, seed: int, size: Profile = EVIDENCE) -> Config:

@@ -1,0 +1,68 @@
+"""What samples and learns, made from a plan, and whether the task fits it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenodds.errors import UsageError
+from evenodds.run.audit import require_askable
+from evenodds.run.build import Plan, evaluation_budget, policy_options
+
+if TYPE_CHECKING:
+    from evenodds.objectives import Objective
+    from evenodds.policies import Policy
+    from evenodds.run.memory import MemoryPlan
+    from evenodds.sampling.native import NativeSampler
+
+PROBES = 20  # training problems of each level that are tried on the tokenizer
+
+
+@dataclass(frozen=True)
+class Engine:
+    """What samples and learns. memory: None where nothing has to be planned."""
+
+    policy: Policy
+    sampler: NativeSampler
+    memory: MemoryPlan | None = None
+
+
+def native_engine(plan: Plan, objective: Objective) -> Engine:
+    """The model that the configuration names, with our own sampler."""
+    from evenodds.policies.load import load_policy
+    from evenodds.run.memory import plan_for
+    from evenodds.sampling.native import NativeSampler
+    from evenodds.sampling.probe import probe
+
+    config = plan.config
+    policy = load_policy(policy_options(config))
+    check_fit(policy, plan)
+    memory = plan_for(config, policy, plan.task, objective.needs_reference)
+    sampler = NativeSampler(policy, memory.rows, memory.kv_tokens)
+    probe(sampler)
+    return Engine(policy, sampler, memory)
+
+
+def check_fit(policy: Policy, plan: Plan) -> None:
+    """Raise `UsageError` if the task's texts do not fit: template, alphabet, length."""
+    task, codec = plan.task, policy.codec
+    require_askable(plan.evidence.prompts, policy, evaluation_budget(plan.config))
+    rng = np.random.default_rng(0)
+    levels = range(len(task.levels))
+    problems = [problem for level in levels for problem in task.held_out(level)]
+    problems += [task.generate(level, rng) for level in levels for _ in range(PROBES)]
+    for problem in problems[:: max(1, len(problems) // 200)]:
+        codec.require_readable(codec.render(problem.prompt))
+        codec.require_readable(problem.answer)
+    longest = max(codec.encode(problem.prompt).size for problem in problems)
+    room = policy.context
+    config = plan.config
+    budget = max(config.sampling.max_tokens, evaluation_budget(config))
+    if room is not None and longest + budget > room:
+        raise UsageError(
+            f"{policy.name!r} reads {room} tokens at most, but a prompt of {longest} and "
+            f"max_tokens of {budget} were asked for. Lower sampling.max_tokens, or "
+            "evaluation.max_tokens."
+        )

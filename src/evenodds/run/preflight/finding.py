@@ -1,0 +1,27 @@
+"""What a check of the preflight has to say."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+Level = Literal["fatal", "warning", "fine", "skipped"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """name: of the check, by which it can be ignored. what: was found, with its figures.
+
+    why: it matters. change: a setting with a value, as one would type it; empty where there is
+    nothing to change. fatal: the run would be wrong or worth nothing, so it is refused. warning:
+    it may be meant. skipped: could not be looked at, and `what` says why.
+    """
+
+    name: str
+    level: Level
+    what: str
+    why: str = ""
+    change: str = ""
+
+    def to_dict(self) -> dict[str, str]:
+        return asdict(self)

@@ -1,0 +1,56 @@
+"""All that a check may look at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from evenodds.domain import Group, Rollout, Verdict
+from evenodds.run.build import Plan
+from evenodds.run.folder import RunFolder
+
+if TYPE_CHECKING:
+    from evenodds.objectives import Objective
+    from evenodds.run.making import Engine
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Fresh answers to training problems, drawn as training draws them and judged.
+
+    groups: one a problem, over the levels in turn. seconds: that sampling and judging took.
+    """
+
+    groups: tuple[Group, ...]
+    seconds: float
+
+    @cached_property
+    def rollouts(self) -> list[Rollout]:
+        return [rollout for group in self.groups for rollout in group.rollouts]
+
+    @cached_property
+    def verdicts(self) -> list[Verdict]:
+        return [verdict for group in self.groups for verdict in group.verdicts]
+
+    @property
+    def tokens(self) -> int:
+        return sum(rollout.ids.size for rollout in self.rollouts)
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What is about to run. folder: where it would be written; nothing is yet.
+
+    base: the record of the evaluation of the base, which is there in `train` after it was made.
+    probe: answers that `doctor` draws; in `train` there are none. A check that needs one of the
+    two returns None where it has neither.
+    """
+
+    plan: Plan
+    objective: Objective
+    made: Engine
+    folder: RunFolder
+    base: Mapping[str, Any] | None = None
+    probe: Probe | None = None

@@ -1,0 +1,61 @@
+"""Findings as a person reads them in a terminal: worst first, at most 80 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from textwrap import wrap
+
+from evenodds.report.text import one_line
+from evenodds.run.preflight.finding import Finding, Level
+
+WIDTH = 80
+ORDER: tuple[Level, ...] = ("fatal", "warning", "skipped", "fine")
+SIGNS: dict[Level, str] = {"fatal": "✗", "warning": "!", "skipped": "–", "fine": "✓"}
+
+
+def told(finding: Finding) -> str:
+    """A finding in one line, as `train` tells a warning."""
+    change = f" Change: {finding.change}." if finding.change else ""
+    return one_line(f"{finding.name}: {finding.what}{change}", 400)
+
+
+def lines(findings: Sequence[Finding], ignored: Sequence[str] = ()) -> Iterator[str]:
+    """All findings, and how many there are of each level."""
+    for level in ORDER:
+        for finding in findings:
+            if finding.level == level:
+                yield from _lines(finding, finding.name in ignored)
+    yield ""
+    yield _counts(findings)
+
+
+def _lines(finding: Finding, is_ignored: bool) -> Iterator[str]:
+    level = f"{finding.level}, ignored" if is_ignored else finding.level
+    is_bad = finding.level in ("fatal", "warning")
+    head = f"{SIGNS[finding.level]} {finding.name}" + (f" ({level})" if is_bad else "")
+    if not is_bad:
+        yield from _wrapped(f"{head}: ", finding.what, 4)
+        return
+    yield ""
+    yield head
+    yield from _wrapped("    ", finding.what, 4)
+    if finding.why:
+        yield from _wrapped("    why: ", finding.why, 9)
+    if finding.change:
+        yield from _wrapped("    do:  ", finding.change, 9)
+
+
+def _wrapped(head: str, text: str, indent: int) -> list[str]:
+    return wrap(
+        head + one_line(text),
+        WIDTH,
+        subsequent_indent=" " * indent,
+        break_on_hyphens=False,  # or a flag would be cut in two
+    )
+
+
+def _counts(findings: Sequence[Finding]) -> str:
+    counts = {level: sum(f.level == level for f in findings) for level in ORDER}
+    names = {"warning": "warnings" if counts["warning"] != 1 else "warning"}
+    parts = [f"{n} {names.get(level, level)}" for level, n in counts.items() if n]
+    return ", ".join(parts) or "nothing was checked"
