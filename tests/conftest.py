@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from jaxtyping import install_import_hook
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -12,3 +13,14 @@ install_import_hook(
     ["evenodds.objectives", "evenodds.batch", "evenodds.diagnostics", "evenodds.policies.policy"],
     "beartype.beartype",
 )
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    told = "seconds for each test in tests/faults; what does not fit is sampled at random"
+    parser.addoption("--budget", type=float, default=6.0, metavar="SECONDS", help=told)
+
+
+@pytest.fixture
+def budget(request: pytest.FixtureRequest) -> float:
+    """Seconds that a test which samples may go on."""
+    return request.config.getoption("--budget")
