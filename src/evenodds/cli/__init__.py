@@ -19,6 +19,7 @@ from evenodds.errors import EvenoddsError, RunError, unknown
 # command -> its line in `evenodds --help`; its module is imported when it is asked for
 COMMANDS: dict[str, str] = {
     "train": "teach a policy, and measure before and after",
+    "doctor": "what is wrong with a config, a model or a task, before hours are spent",
     "sample": "generate and judge, without learning",
     "eval": "measure a policy or a run on held-out problems",
     "compare": "runs or policies on the same problems: is one better, and where",

@@ -32,14 +32,22 @@ class Engine:
 def native_engine(plan: Plan, objective: Objective) -> Engine:
     """The model that the configuration names, with our own sampler."""
     from evenodds.policies.load import load_policy
+
+    policy = load_policy(policy_options(plan.config))
+    check_fit(policy, plan)
+    return engine_around(policy, plan, objective)
+
+
+def engine_around(policy: Policy, plan: Plan, objective: Objective) -> Engine:
+    """A policy with its memory plan and our own sampler, which was tried on it.
+
+    Raises `UsageError` if the policy cannot be sampled from.
+    """
     from evenodds.run.memory import plan_for
     from evenodds.sampling.native import NativeSampler
     from evenodds.sampling.probe import probe
 
-    config = plan.config
-    policy = load_policy(policy_options(config))
-    check_fit(policy, plan)
-    memory = plan_for(config, policy, plan.task, objective.needs_reference)
+    memory = plan_for(plan.config, policy, plan.task, objective.needs_reference)
     sampler = NativeSampler(policy, memory.rows, memory.kv_tokens)
     probe(sampler)
     return Engine(policy, sampler, memory)

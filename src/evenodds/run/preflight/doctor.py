@@ -1,0 +1,193 @@
+"""The whole preflight without a run: everything is made, asked a few problems, and let go again.
+
+Nothing is written, and the policy's weights are bit for bit what they were.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenodds.errors import EvenoddsError, GateError
+from evenodds.judge import open_judge
+from evenodds.report.text import one_line
+from evenodds.run.build import Plan, judge_options, limits_of, objective_of, plan_of
+from evenodds.run.config import Config
+from evenodds.run.folder import RunFolder
+from evenodds.run.going_on import open_folder
+from evenodds.run.preflight.finding import Finding
+from evenodds.run.preflight.ground import Ground, Probe
+
+if TYPE_CHECKING:
+    from evenodds.domain import Group
+    from evenodds.judge import Judge
+    from evenodds.run.making import Engine
+
+ANSWERS = 4  # to each problem of the probe
+FIRST, MOST = 8, 64  # problems that are asked in any case, and at most
+SECONDS = 6.0  # more problems are asked as long as they take about this
+SEED = 0xD0C  # of what the probe asks and draws: neither training nor evaluation has it
+
+Tell = Callable[[str], Callable[[int, int], None]]
+"""Told what begins, it gives what is to be told how far that is."""
+
+
+@dataclass
+class Diagnosis:
+    """What was found, and the seconds that each part took, by its name."""
+
+    ignored: tuple[str, ...] = ()
+    findings: list[Finding] = field(default_factory=list[Finding])
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+
+    @property
+    def fatal(self) -> list[Finding]:
+        return [f for f in self.findings if f.level == "fatal" and f.name not in self.ignored]
+
+    @contextmanager
+    def timed(self, part: str) -> Generator[None]:
+        begun = time.monotonic()
+        try:
+            yield
+        finally:
+            self.seconds[part] = self.seconds.get(part, 0.0) + time.monotonic() - begun
+
+
+class _Ended(Exception):
+    """Something cannot be made, so there is nothing further to look at."""
+
+
+def diagnose(config: Config, tell: Tell) -> Diagnosis:
+    """Everything that can be found out about a run in a few seconds, without making it.
+
+    What cannot be made at all is a fatal finding with the name of its part: nothing is raised for
+    it. Raises `UsageError` where `check.ignore` names no check.
+    """
+    from evenodds.run.preflight.checks import require_known
+
+    require_known(config.check.ignore)
+    found = Diagnosis(config.check.ignore)
+    try:
+        ground = _made(config, found, tell)
+        _looked(ground, found, tell)
+    except _Ended:
+        pass
+    return found
+
+
+def _looked(ground: Ground, found: Diagnosis, tell: Tell) -> None:
+    from evenodds.run.preflight.checks import examine
+
+    with found.timed("start checks"):
+        found.findings += examine(ground, "start", tell("checking"))
+    if any(f.name == "memory" for f in found.fatal):
+        why = "no answers were drawn: what is planned does not fit the memory"
+        found.findings.append(Finding("probe", "skipped", why))
+        return
+    with found.timed("probe"), _stage("probe", found):
+        probe = probed(ground.plan, ground.made, tell)
+    with found.timed("probe checks"):
+        asked = Ground(ground.plan, ground.objective, ground.made, ground.folder, None, probe)
+        found.findings += examine(asked, "probe", tell("checking answers"))
+
+
+@contextmanager
+def _stage(name: str, found: Diagnosis) -> Generator[None]:
+    """What is raised here is a fatal finding of that name, and the end."""
+    try:
+        yield
+    except EvenoddsError as error:
+        named = "verifier" if isinstance(error, GateError) and name == "task" else name
+        found.findings.append(Finding(named, "fatal", one_line(str(error))))
+        raise _Ended from error
+
+
+def _made(config: Config, found: Diagnosis, tell: Tell) -> Ground:
+    """All that `train` makes before its first evaluation, in the order in which it does."""
+    from evenodds.learner import prepare_process
+    from evenodds.policies.load import load_policy
+    from evenodds.run.build import policy_options
+    from evenodds.run.making import check_fit, engine_around
+
+    with found.timed("task"):
+        folder = _folder(config, found)
+        with _stage("task", found):
+            plan = plan_of(config)
+        with _stage("objective", found):
+            objective = objective_of(config)
+    prepare_process()
+    with found.timed("model"):
+        with _stage("model", found):
+            policy = load_policy(policy_options(config))
+        with _stage("fit", found):
+            check_fit(policy, plan)
+        with _stage("sampler", found):
+            made = engine_around(policy, plan, objective)
+    found.findings += [_told_task(plan), _told_model(made)]
+    return Ground(plan, objective, made, folder)
+
+
+def _folder(config: Config, found: Diagnosis) -> RunFolder:
+    with _stage("folder", found):
+        return open_folder(config, datetime.now())
+
+
+def _told_task(plan: Plan) -> Finding:
+    task = plan.task
+    tried = "" if plan.bench is None else f"; {len(plan.bench.findings)} answers tried on it"
+    levels = f"{len(task.levels)} level{'s' if len(task.levels) > 1 else ''}"
+    return Finding(
+        "task",
+        "fine",
+        f"{task.name}, {levels}, verifier {task.verifier_name}{tried}, none wrong"
+        if tried
+        else f"{task.name}, {levels}, verifier {task.verifier_name}",
+    )
+
+
+def _told_model(made: Engine) -> Finding:
+    policy = made.policy
+    kind = "an adapter learns" if policy.is_adapter else "all weights learn"
+    dtype = str(policy.model.dtype).removeprefix("torch.")
+    return Finding(
+        "model",
+        "fine",
+        f"{policy.name}, {policy.size / 1e6:,.1f} M parameters in {dtype} on "
+        f"{policy.device.type}; {kind}",
+    )
+
+
+def probed(plan: Plan, made: Engine, tell: Tell) -> Probe:
+    """Answers to training problems of all levels in turn: more of them where they come quickly."""
+    groups: list[Group] = []
+    begun = time.monotonic()
+    with open_judge(plan.task.verifier, judge_options(plan.config)) as judge:
+        groups += _asked(plan, made, judge, 0, FIRST, tell)
+        each = max(1e-3, time.monotonic() - begun) / FIRST
+        more = min(MOST, int(SECONDS / each)) - FIRST
+        if more > 0:
+            groups += _asked(plan, made, judge, FIRST, more, tell)
+    return Probe(tuple(groups), time.monotonic() - begun)
+
+
+def _asked(
+    plan: Plan, made: Engine, judge: Judge, first: int, count: int, tell: Tell
+) -> list[Group]:
+    from evenodds.evaluation import answer_all
+
+    config, task = plan.config, plan.task
+    levels = config.curriculum.levels or range(len(task.levels))
+    rng = np.random.default_rng([SEED, first])
+    problems = [task.generate(levels[n % len(levels)], rng) for n in range(first, first + count)]
+    made.sampler.progress = tell(f"asking {count} problems")
+    try:
+        limits = limits_of(config, task)
+        return answer_all(problems, made.sampler, judge, ANSWERS, limits, SEED + first)
+    finally:
+        made.sampler.progress = None
