@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 
 
@@ -87,14 +87,57 @@ ELSEWHERE = "docs/trl.md has the names of TRL and verl."
 def nearest(word: str, choices: Iterable[str], also: Iterable[str] = ()) -> str:
     """A sentence that lists the choices, with what was meant first where that can be told.
 
-    That is one of `choices` or of `also`: what TRL or verl calls so, or the only one whose last
-    part is this word's. Else the choice that is spelled nearest.
+    That is one of `choices` in other letters (capitals, dashes), or what TRL or verl calls so, or
+    the only one of `choices` and `also` whose last part is this word's. Else it is what is spelled
+    nearest, of `choices` if one is near and else of `also`; several where they are equally near.
     """
     names = sorted(choices)
-    near = get_close_matches(word, names, n=1, cutoff=0.6)
-    hint = f"Did you mean {near[0]!r}? " if near else ""
-    hint = _elsewhere(word, names, sorted({*names, *also})) or hint
-    return f"{hint}Choose one of: {', '.join(names)}."
+    known = sorted({*names, *also})
+    same = [name for name in names if _plain(name) == _plain(word)]
+    hint = _meant(same) or _elsewhere(word, names, known) or _meant(_near(word, names))
+    return f"{hint or _meant(_near(_tail(word), known, _tail))}Choose one of: {', '.join(names)}."
+
+
+def did_you_mean(word: str, choices: Iterable[str]) -> str:
+    """`Did you mean 'ladder'? `, or nothing where no choice is spelled like the word."""
+    return _meant(_near(word, sorted(choices)))
+
+
+def _meant(names: list[str]) -> str:
+    return f"Did you mean {' or '.join(map(repr, names))}? " if names else ""
+
+
+def _plain(word: str) -> str:
+    """The word in small letters, without the signs that part its words."""
+    return word[:100].lower().replace("-", "").replace("_", "")
+
+
+def _tail(name: str) -> str:
+    return name.lstrip("-").rsplit(".", 1)[-1]
+
+
+def _near(word: str, names: list[str], by: Callable[[str], str] = str) -> list[str]:
+    """The names with the fewest slips between them and the word; at most three, or none."""
+    length = len(_plain(_tail(word)))
+    slips = {name: _slips(_plain(word), _plain(by(name))) for name in names}
+    least = min(slips.values(), default=length)
+    if least <= (1 if length < 4 else 2 if length < 9 else 3):
+        return [name for name in names if slips[name] == least][:3]
+    return get_close_matches(word, names, n=1, cutoff=0.6) if by is str else []
+
+
+def _slips(one: str, two: str) -> int:
+    """Letters lost, added, changed or swapped with the next between two words (Damerau, OSA)."""
+    before: list[int] = []
+    row = [*range(len(two) + 1)]
+    for i, char in enumerate(one, 1):
+        last, before, row = before, row, [i]
+        for j, other in enumerate(two, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (char != other))
+            if i > 1 and j > 1 and char == two[j - 2] and one[i - 2] == other:
+                cost = min(cost, last[j - 2] + 1)
+            row.append(cost)
+    return row[-1]
 
 
 def _elsewhere(word: str, names: list[str], known: list[str]) -> str:
@@ -108,7 +151,7 @@ def _elsewhere(word: str, names: list[str], known: list[str]) -> str:
             ours = FOREIGN[tail]
             forms = (ours, f"--{ours}", ours.rsplit(".", 1)[-1])
             return next((f"Did you mean {n!r}? {ELSEWHERE} " for n in forms if n in known), "")
-    same = [name for name in known if name.lstrip("-").rsplit(".", 1)[-1] == parts[-1]]
+    same = [name for name in known if _tail(name) == parts[-1]]
     return f"Did you mean {same[0]!r}? " if len(same) == 1 else ""
 
 

@@ -6,14 +6,16 @@ got, and what is allowed.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 from typing import Any
 
 from pydantic import ValidationError
 
-from evenodds.errors import UsageError, nearest
+from evenodds.errors import UsageError, did_you_mean, nearest
 from evenodds.places import BUNDLED
 from evenodds.run.settings import (
     STEPS,
@@ -32,6 +34,9 @@ from evenodds.run.settings import (
 from evenodds.run.settings_evidence import AlarmsSection, AuditSection, EvaluationSection
 
 Data = dict[str, Any]
+
+MOST_BYTES = 1 << 20
+"""A config file has a few kB; what is larger is something else, and not read as a whole."""
 
 DEMO = {"steps": 150, "max_time": 115.0}  # two minutes with all that is around it
 
@@ -64,15 +69,50 @@ def fields() -> dict[str, Any]:
 
 def read_toml(path: Path) -> Data:
     """A config file as nested dicts. Raises `UsageError` where it is missing or not TOML."""
+    text = _text(path)
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(text)
+    except RecursionError:
+        why, remedy = "it nests too deeply", "Write it flat"
+    except tomllib.TOMLDecodeError as error:
+        why, remedy = str(error), "Mend that line"
+        if re.match("Cannot (overwrite|declare|mutate)", why):
+            remedy = "A key and a table may stand there once: take one of them out"
+    except ValueError:  # Python's own limit on the digits of a whole number
+        why, remedy = "it holds a number of thousands of digits", "Write a shorter one"
+    raise UsageError(f"{str(path)!r} is not readable TOML: {why}. {remedy}.")
+
+
+def _text(path: Path) -> str:
+    """What a config file holds. Only an ordinary file is opened: a pipe would be waited for."""
+    try:
+        state = path.stat()
+        if not S_ISREG(state.st_mode):
+            what = "a folder" if S_ISDIR(state.st_mode) else "a device or a pipe"
+            raise UsageError(f"{str(path)!r} is {what}. Name a TOML file.")
+        with open(path, "rb") as file:
+            data = file.read(MOST_BYTES + 1)
     except FileNotFoundError:
         remedy = "Make one: evenodds init."
         if "=" in path.name and path.suffix != ".toml":  # the second of --task.policy A=1 B=2
             remedy = "Of several entries each needs the flag before it: --task.policy A=1."
-        raise UsageError(f"there is no config file {str(path)!r}. {remedy}") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"{str(path)!r} is not readable TOML: {error}. Mend that line.") from None
+        raise UsageError(f"there is no config file {str(path)[:300]!r}. {remedy}") from None
+    except (OSError, ValueError) as error:  # a name that no file can have is a ValueError
+        why = getattr(error, "strerror", None) or str(error)
+        raise UsageError(f"cannot read {str(path)[:300]!r}: {why}. Name a TOML file.") from None
+    if len(data) > MOST_BYTES:
+        raise UsageError(
+            f"{str(path)!r} is no config file: it has more than {MOST_BYTES >> 20} MiB. "
+            "Name a TOML file."
+        )
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise UsageError(
+            f"{str(path)!r} is not readable TOML: byte {data[error.start]:#04x} in line {line} is "
+            "not UTF-8. Save the file as UTF-8."
+        ) from None
 
 
 def read_saved(path: Path) -> Data:
@@ -154,8 +194,24 @@ def _sentence(error: Mapping[str, Any]) -> str:
         same = [name for name in known if name.startswith(f"{where[0]}.")]
         return f"unknown setting {dotted!r}. {nearest(dotted, same or known, table)}"
     got = error.get("input")
-    shown = repr(got) if not isinstance(got, dict) else "a table"
-    return f"{dotted} cannot be {shown[:80]}. It should be {_wanted(error)}."
+    shown = "a table" if isinstance(got, dict) else _short(got)
+    hint = did_you_mean(got, choices_in(dotted)) if isinstance(got, str) else ""
+    return f"{dotted} cannot be {shown}. {hint}It should be {_wanted(error)}."
+
+
+def _short(got: object) -> str:
+    """A value as it is written, of which a long one shows its beginning."""
+    try:
+        shown = repr(got)
+    except ValueError:  # a whole number of more digits than Python writes
+        return "a number of thousands of digits"
+    return shown if len(shown) <= 80 else f"{shown[:77]}..."
+
+
+def choices_in(dotted: str) -> list[str]:
+    """The texts that a setting may be; none where any will do, or there is no such setting."""
+    info = fields().get(dotted)
+    return [] if info is None else choices_of(info.annotation)
 
 
 def make_config(data: Mapping[str, Any]) -> Config:

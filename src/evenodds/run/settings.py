@@ -8,6 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validat
 from pydantic_core import PydanticCustomError
 
 STEPS = 200
+MOST = 1_000_000_000
+"""More steps, seconds or tokens than any run has: what is above it is a slip."""
 
 
 class Section(BaseModel):
@@ -57,19 +59,20 @@ class RunSection(Section):
         examples=["my-run"],
     )
     root: str = Field("runs", min_length=1, description="folder that holds the runs")
-    seed: int = Field(0, ge=0, description="what is drawn and proposed follows from it")
+    seed: int = Field(0, ge=0, lt=2**63, description="what is drawn and proposed follows from it")
     steps: int | None = Field(
-        None, ge=1, description="steps at most; see max_time", examples=[STEPS]
+        None, ge=1, le=MOST, description="steps at most; see max_time", examples=[STEPS]
     )
     max_time: float | None = Field(
         None,
         ge=1,
+        le=MOST,
         examples=[600.0],
         description="seconds for everything, evaluations included; "
         "where neither is given: 200 steps; for abacus 150 within 115 s",
     )
-    save_every: int = Field(20, ge=1, description="steps between checkpoints")
-    keep: int = Field(2, ge=1, description="checkpoints that are kept")
+    save_every: int = Field(20, ge=1, le=MOST, description="steps between checkpoints")
+    keep: int = Field(2, ge=1, le=MOST, description="checkpoints that are kept")
     random_reward: bool = Field(
         False, description="pay by a coin instead of the verifier: the control arm of a comparison"
     )
@@ -93,7 +96,7 @@ class PolicySection(Section):
         "auto", description="auto: LoRA above 20 M parameters, else all weights"
     )
     rank: int = Field(16, ge=1, le=4096, description="LoRA rank")
-    alpha: int = Field(32, ge=1, description="LoRA alpha")
+    alpha: int = Field(32, ge=1, le=1_000_000, description="LoRA alpha")
     dtype: Literal["auto", "float32", "bfloat16"] = Field(
         "auto", description="auto: bfloat16 for large models where the hardware computes it"
     )
@@ -170,7 +173,10 @@ class SamplingSection(Section):
         3, ge=1, le=1000, description="rounds of a step at most, where zero_signal is refill"
     )
     max_rows: int = Field(
-        256, ge=1, description="answers decoded at the same time; fewer where memory ends"
+        256,
+        ge=1,
+        le=1_000_000,
+        description="answers decoded at the same time; fewer where memory ends",
     )
 
 
@@ -264,11 +270,14 @@ class CurriculumSection(Section):
 
     kind: Literal["ladder", "uniform", "fixed"] = Field("ladder", description="who chooses levels")
     target: float = Field(0.5, gt=0, lt=1, description="solve rate that the ladder holds")
-    gain: float = Field(0.5, gt=0, description="largest move of the ladder, in levels a step")
-    sharpness: float = Field(2.0, gt=0, description="how soon that move saturates")
+    gain: float = Field(
+        0.5, gt=0, le=1000, description="largest move of the ladder, in levels a step"
+    )
+    sharpness: float = Field(2.0, gt=0, le=1e6, description="how soon that move saturates")
     start: float | None = Field(
         None,
         ge=0,
+        le=1e6,
         description="first difficulty; default: where the base's solve rate is target",
         examples=[0.0],
     )
@@ -288,19 +297,22 @@ class LearnerSection(Section):
         description="default: LoRA 2e-4; all weights 5e-4 up to 20 M, else 1e-5",
         examples=[5e-4],
     )
-    warmup_steps: int = Field(5, ge=0, description="updates until the full learning rate")
+    warmup_steps: int = Field(5, ge=0, le=MOST, description="updates until the full learning rate")
     beta1: float = Field(0.9, ge=0, lt=1, description="AdamW")
     beta2: float = Field(0.98, ge=0, lt=1, description="AdamW")
     weight_decay: float = Field(0.0, ge=0, le=10, description="AdamW")
-    max_grad_norm: float = Field(1.0, gt=0, description="gradients are clipped to this norm")
+    max_grad_norm: float = Field(
+        1.0, gt=0, le=1e12, description="gradients are clipped to this norm"
+    )
     micro_batch_tokens: int | None = Field(
         None,
         ge=1,
+        le=MOST,
         description="tokens of one forward pass; default: what fits the memory, at most 4096 on a "
         "CPU and 8192 on a GPU",
         examples=[2048],
     )
-    passes: int = Field(1, ge=1, description="optimizer steps on each batch of answers")
+    passes: int = Field(1, ge=1, le=1000, description="optimizer steps on each batch of answers")
     gradient_checkpointing: bool | None = Field(
         None,
         description="less memory for more time; default: only where the memory asks for it",

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from evenodds.domain import SEEDS_OF_A_PART
-from evenodds.run.settings import Section
+from evenodds.run.settings import MOST, Section
 
 
 class EvaluationSection(Section):
@@ -36,7 +36,7 @@ class EvaluationSection(Section):
         description="the same before and after, never used in training",
     )
     every: int | None = Field(
-        None, ge=1, description="steps between evaluations on the way", examples=[50]
+        None, ge=1, le=MOST, description="steps between evaluations on the way", examples=[50]
     )
     every_problems: int = Field(
         10, ge=1, le=100_000, description="held-out problems of a level in those on the way"
