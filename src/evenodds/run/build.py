@@ -195,7 +195,7 @@ def learner_options(
 
     section = config.learner.model_dump()
     fastest = FASTEST.get(policy.device.type, FASTEST["cuda"])
-    section["learning_rate"] = section["learning_rate"] or _default_rate(policy)
+    section["learning_rate"] = section["learning_rate"] or usual_rate(policy)
     section["micro_batch_tokens"] = section["micro_batch_tokens"] or fastest
     section["gradient_checkpointing"] = bool(section["gradient_checkpointing"])
     if memory is not None:
@@ -204,8 +204,9 @@ def learner_options(
     return LearnerOptions(**section)
 
 
-def _default_rate(policy: Policy) -> float:
-    """LoRA wants more than all weights do, and small models more than large ones."""
+def usual_rate(policy: Policy) -> float:
+    """The learning rate where none is set. LoRA wants more than all weights do, and small models
+    more than large ones."""
     if policy.is_adapter:
         return 2e-4
     return 5e-4 if policy.size <= SMALL else 1e-5
