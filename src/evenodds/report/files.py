@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 
 from evenodds.report.findings import findings_of
@@ -31,5 +32,7 @@ def _put(target: Path, text: str) -> None:
     try:
         temporary.write_text(text, encoding="utf-8")
         os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    except BaseException:
+        with suppress(OSError):  # why it could not be written is what counts
+            temporary.unlink(missing_ok=True)
+        raise

@@ -6,7 +6,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -38,5 +38,6 @@ def whole_file(path: Path) -> Generator[TextIO]:
                 os.fsync(file.fileno())
             os.replace(temporary, target)
         except BaseException:
-            temporary.unlink(missing_ok=True)
+            with suppress(OSError):  # why it could not be written is what counts
+                temporary.unlink(missing_ok=True)
             raise

@@ -127,8 +127,6 @@ class Session:
 
     def restore(self, base: Mapping[str, Any]) -> State:
         """The state of the newest sound checkpoint, or the first state where there is none."""
-        for parent in self.folder.written:
-            durable.recover(parent)
         folders, told = durable.valid_folders(self.folder.checkpoints, checkpoint.PREFIX, 1)
         for line in told:
             self.view.note(line)

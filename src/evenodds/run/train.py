@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from evenodds.errors import EvenoddsError, RunError
 from evenodds.judge import Judge, open_judge
-from evenodds.machine import prepare_environment
+from evenodds.machine import explain, prepare_environment, system_reason
 from evenodds.report import write_report
 from evenodds.report.comparison import Comparison, compare
 from evenodds.report.conclusion import Conclusion, conclude
@@ -31,7 +31,7 @@ from evenodds.run.build import (
 )
 from evenodds.run.config import Config, to_toml
 from evenodds.run.control import readable
-from evenodds.run.durable import verify_folder, write_file
+from evenodds.run.durable import recover, verify_folder, write_file
 from evenodds.run.folder import RunFolder, require_room
 from evenodds.run.going_on import open_folder
 from evenodds.run.lock import RunLock
@@ -244,6 +244,8 @@ def _run(session: Session, argv: Sequence[str]) -> Result:
     title, lines = _title(session)
     session.view.start(title, lines, session.plan.task.levels)
     going_on = folder.config.exists()
+    for parent in folder.written:
+        recover(parent)
     _open(session, argv)
     session.sinks = _sinks(session, title)
     try:
@@ -267,7 +269,7 @@ def _run(session: Session, argv: Sequence[str]) -> Result:
     except Interrupted:
         return _stopped(session, state.step)
     except RunError:
-        _report(session)  # with what there is, and why it ended among its alarms
+        _report_of_a_failure(session)
         raise
     session.save_model()
     comparison = compare(base, final)
@@ -325,7 +327,18 @@ def _report(session: Session) -> None:
     try:
         session.view.note(f"report: {write_report(path)}")
     except Exception as error:
-        session.view.note(f"no report: {error} Make it again with: evenodds report {path}")
+        refused = system_reason(error) is not None
+        why = explain(error, session.folder.report) if refused else error
+        session.view.note(f"no report: {why} Make it again with: evenodds report {path}")
+
+
+def _report_of_a_failure(session: Session) -> None:
+    """The page with what there is, and why the run ended among its alarms.
+
+    Where it cannot be written either, the line with which the run ends says enough.
+    """
+    with suppress(Exception):
+        session.view.note(f"report: {write_report(session.folder.path)}")
 
 
 def _require_a_step(session: Session, state: State) -> None:

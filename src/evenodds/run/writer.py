@@ -14,7 +14,7 @@ from evenodds.records.groups import length_through
 from evenodds.records.table import Table, as_parquet
 from evenodds.run.build import Plan, payer_of
 from evenodds.run.config import Config, to_toml
-from evenodds.run.durable import AppendLog, make_folder, write_file
+from evenodds.run.durable import AppendLog, make_folder, remove_file, write_file
 from evenodds.run.engine import read_sittings
 from evenodds.run.environment import environment_passport
 from evenodds.run.folder import RunFolder
@@ -112,14 +112,14 @@ class RunWriter:
         for path in folder.glob("step-*.parquet"):
             number = path.stem.removeprefix("step-")
             if number.isdigit() and int(number) > step:
-                path.unlink()
+                remove_file(path)
 
     def drop_evaluations_after(self, step: int) -> None:
         """Remove evaluations on the way that a resumed run makes again."""
         for path in self.folder.evaluation("base").parent.glob("step-*.*"):
             number = path.stem.removeprefix("step-")
             if number.isdigit() and int(number) > step:
-                path.unlink()
+                remove_file(path)
 
     def engine(self, facts: Mapping[str, object], after: int) -> None:
         """What computes the steps after this one, beside what computed those before it."""
@@ -131,5 +131,5 @@ class RunWriter:
 
     def forget_the_end(self) -> None:
         """Remove the evaluation of an end that is none any more: the run goes on."""
-        self.folder.evaluation("final").unlink(missing_ok=True)
-        self.folder.answers("final").unlink(missing_ok=True)
+        remove_file(self.folder.evaluation("final"))
+        remove_file(self.folder.answers("final"))

@@ -74,6 +74,12 @@ def remove(path: Path) -> None:
         shutil.rmtree(path) if is_folder(path) else path.unlink(missing_ok=True)
 
 
+def remove_file(path: Path) -> None:
+    """Remove a file that must not be there from now on; one that is missing is fine."""
+    with told(path):
+        path.unlink(missing_ok=True)
+
+
 def make_folder(path: Path) -> None:
     """Make a folder and those above it, durably; one that is there stays as it is."""
     with told(path):
