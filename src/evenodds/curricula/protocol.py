@@ -34,6 +34,11 @@ class Curriculum(Protocol):
     kind: ClassVar[str]
     setting_names: ClassVar[tuple[str, ...]]
 
+    @property
+    def weights(self) -> Sequence[float]:
+        """[levels] the share of the next problems that each level gets; they sum to 1."""
+        ...
+
     def propose(self, n: int, rng: np.random.Generator) -> list[Problem]:
         """n problems in random order, all different wherever their levels have enough."""
         ...

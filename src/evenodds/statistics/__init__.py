@@ -21,6 +21,7 @@ from evenodds.statistics.groups import (
     informative_group_probability,
 )
 from evenodds.statistics.majority import Ballot, maj_at_k, maj_at_k_curve
+from evenodds.statistics.mixed import Mixture, expected_informative, mixture
 from evenodds.statistics.pass_at import pass_at_k, pass_at_k_curve, pass_at_k_independent
 from evenodds.statistics.rates import clustered_rate, mean_of_shares, wilson_interval
 from evenodds.statistics.seeds import pooled_difference, pooled_mean
@@ -30,10 +31,12 @@ __all__ = [
     "Ballot",
     "CatchUp",
     "Estimate",
+    "Mixture",
     "bootstrap_interval",
     "catch_up",
     "clustered_rate",
     "expected_draws_for_informative_groups",
+    "expected_informative",
     "gained_minus_lost",
     "holm",
     "informative_group_probability",
@@ -41,6 +44,7 @@ __all__ = [
     "maj_at_k_curve",
     "mcnemar",
     "mean_of_shares",
+    "mixture",
     "p_value",
     "paired_difference",
     "pass_at_k",

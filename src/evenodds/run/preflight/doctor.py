@@ -6,36 +6,24 @@ Nothing is written, and the policy's weights are bit for bit what they were.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from evenodds.errors import EvenoddsError, GateError
-from evenodds.judge import open_judge
 from evenodds.report.text import one_line
-from evenodds.run.build import Plan, judge_options, limits_of, objective_of, plan_of
+from evenodds.run.build import Plan, objective_of, plan_of
 from evenodds.run.config import Config
 from evenodds.run.folder import RunFolder
 from evenodds.run.going_on import open_folder
 from evenodds.run.preflight.finding import Finding
-from evenodds.run.preflight.ground import Ground, Probe
+from evenodds.run.preflight.ground import Ground
+from evenodds.run.preflight.probing import Tell, probed
 
 if TYPE_CHECKING:
-    from evenodds.domain import Group
-    from evenodds.judge import Judge
     from evenodds.run.making import Engine
-
-ANSWERS = 4  # to each problem of the probe
-FIRST, MOST = 8, 64  # problems that are asked in any case, and at most
-SECONDS = 6.0  # more problems are asked as long as they take about this
-SEED = 0xD0C  # of what the probe asks and draws: neither training nor evaluation has it
-
-Tell = Callable[[str], Callable[[int, int], None]]
-"""Told what begins, it gives what is to be told how far that is."""
 
 
 @dataclass
@@ -91,7 +79,7 @@ def _looked(ground: Ground, found: Diagnosis, tell: Tell) -> None:
         found.findings.append(Finding("probe", "skipped", why))
         return
     with found.timed("probe"), _stage("probe", found):
-        probe = probed(ground.plan, ground.made, tell)
+        probe = probed(ground.plan, ground.made, ground.objective, tell)
     with found.timed("probe checks"):
         asked = Ground(ground.plan, ground.objective, ground.made, ground.folder, None, probe)
         found.findings += examine(asked, "probe", tell("checking answers"))
@@ -110,7 +98,7 @@ def _stage(name: str, found: Diagnosis) -> Generator[None]:
 
 def _made(config: Config, found: Diagnosis, tell: Tell) -> Ground:
     """All that `train` makes before its first evaluation, in the order in which it does."""
-    from evenodds.learner import prepare_process
+    from evenodds.run.engine import prepare_process
     from evenodds.policies.load import load_policy
     from evenodds.run.build import policy_options
     from evenodds.run.making import check_fit, engine_around
@@ -161,33 +149,3 @@ def _told_model(made: Engine) -> Finding:
         f"{policy.name}, {policy.size / 1e6:,.1f} M parameters in {dtype} on "
         f"{policy.device.type}; {kind}",
     )
-
-
-def probed(plan: Plan, made: Engine, tell: Tell) -> Probe:
-    """Answers to training problems of all levels in turn: more of them where they come quickly."""
-    groups: list[Group] = []
-    begun = time.monotonic()
-    with open_judge(plan.task.verifier, judge_options(plan.config)) as judge:
-        groups += _asked(plan, made, judge, 0, FIRST, tell)
-        each = max(1e-3, time.monotonic() - begun) / FIRST
-        more = min(MOST, int(SECONDS / each)) - FIRST
-        if more > 0:
-            groups += _asked(plan, made, judge, FIRST, more, tell)
-    return Probe(tuple(groups), time.monotonic() - begun)
-
-
-def _asked(
-    plan: Plan, made: Engine, judge: Judge, first: int, count: int, tell: Tell
-) -> list[Group]:
-    from evenodds.evaluation import answer_all
-
-    config, task = plan.config, plan.task
-    levels = config.curriculum.levels or range(len(task.levels))
-    rng = np.random.default_rng([SEED, first])
-    problems = [task.generate(levels[n % len(levels)], rng) for n in range(first, first + count)]
-    made.sampler.progress = tell(f"asking {count} problems")
-    try:
-        limits = limits_of(config, task)
-        return answer_all(problems, made.sampler, judge, ANSWERS, limits, SEED + first)
-    finally:
-        made.sampler.progress = None

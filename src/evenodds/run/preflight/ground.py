@@ -14,6 +14,19 @@ from evenodds.run.folder import RunFolder
 if TYPE_CHECKING:
     from evenodds.objectives import Objective
     from evenodds.run.making import Engine
+    from evenodds.run.preflight.trial import Trial
+
+
+@dataclass(frozen=True)
+class Timed:
+    """Seconds of the parts of a step on `Probe.batch`.
+
+    learn: a pass forward and backward over all answers, as if every group were mixed.
+    """
+
+    sample: float
+    judge: float
+    learn: float
 
 
 @dataclass(frozen=True)
@@ -21,10 +34,15 @@ class Probe:
     """Fresh answers to training problems, drawn as training draws them and judged.
 
     groups: one a problem, over the levels in turn. seconds: that sampling and judging took.
+    batch: problems as the first step has them, with groups of full size; timed, what that took.
+    note: why there is less of it than wanted; empty where there is not.
     """
 
     groups: tuple[Group, ...]
     seconds: float
+    batch: tuple[Group, ...] = ()
+    timed: Timed | None = None
+    note: str = ""
 
     @cached_property
     def rollouts(self) -> list[Rollout]:
@@ -54,3 +72,10 @@ class Ground:
     folder: RunFolder
     base: Mapping[str, Any] | None = None
     probe: Probe | None = None
+
+    @cached_property
+    def trial(self) -> Trial:
+        """A few short answers that several checks look at."""
+        from evenodds.run.preflight.trial import draw_trial
+
+        return draw_trial(self.plan, self.made.sampler)

@@ -1,0 +1,107 @@
+"""The token budget: how many answers it cuts, and how large it had to be."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenodds.run.build import evaluation_budget
+from evenodds.run.memory import longest_prompt
+from evenodds.run.preflight.answers import Sampled, sampled
+from evenodds.run.preflight.finding import Finding
+from evenodds.run.preflight.ground import Ground
+
+MUCH, ALMOST_ALL = 0.10, 0.95  # shares of answers that are cut
+WANTED = 0.02  # share that may be cut
+FARTHEST = 8  # times the budget: beyond that the answers seen say nothing
+TIGHT = 0.95  # of the context, of which only some prompts were looked at
+
+
+def enough(lengths: NDArray[np.int64], cut: NDArray[np.bool_], budget: int) -> int | None:
+    """Tokens at which about 2 % of the answers would be cut; None where nothing tells.
+
+    lengths, cut: [answers]. Where few are cut it is a quantile of those that ended. Else answers
+    are taken to go on ending as they did in the second half of the budget: so many ended there for
+    so many tokens that were drawn there, which is the rate of an exponential whose samples are
+    censored, by maximum likelihood.
+    """
+    share = float(cut.mean())
+    if share <= WANTED:
+        return math.ceil(1.25 * float(np.quantile(lengths, 1 - WANTED)))
+    half = budget // 2
+    late = lengths[lengths > half]
+    ended = int((~cut & (lengths > half)).sum())
+    if not ended:
+        return None
+    rate = ended / float((late - half).sum())
+    return min(FARTHEST * budget, math.ceil(budget + math.log(share / WANTED) / rate))
+
+
+def rounded(tokens: int) -> int:
+    """A number as a person would write it: two digits, upwards."""
+    unit = 10 ** max(0, len(str(tokens)) - 2)
+    return -(-tokens // unit) * unit
+
+
+def truncation(found: Sampled, masked: bool) -> Finding:
+    """masked: whether answers that were cut are left out of the loss."""
+    share, cut = found.truncated, int(found.cut.sum())
+    ended = found.lengths[~found.cut]
+    middle = ""
+    if ended.size:
+        quantiles = [round(float(q)) for q in np.quantile(ended, [0.5, 0.95])]
+        middle = f"; half of those that ended have {quantiles[0]:,} tokens or fewer, 95 % have "
+        middle += f"{quantiles[1]:,}"
+    what = (
+        f"{cut} of {found.answers:,} answers were cut at {found.budget:,} tokens ({share}){middle}"
+    )
+    if share.mean < MUCH:
+        return Finding("truncation", "fine", what)
+    why = "a cut answer is wrong whatever it was about to say, and the reward is then for haste"
+    if masked:
+        why = (
+            "a cut answer counts as wrong, and its tokens are left out of the loss: what they "
+            "cost to draw is lost, and only short answers are learned from"
+        )
+    level = "fatal" if share.mean >= ALMOST_ALL else "warning"
+    return Finding("truncation", level, what, why, _more(found))
+
+
+def _more(found: Sampled) -> str:
+    tokens = enough(found.lengths, found.cut, found.budget)
+    if tokens is None:
+        return (
+            f"sampling.max_tokens = {rounded(4 * found.budget)}, and see with `evenodds sample` "
+            "whether answers end at all"
+        )
+    return f"sampling.max_tokens = {rounded(tokens)}"
+
+
+def context(prompt: int, budget: int, room: int | None) -> Finding | None:
+    """prompt: tokens of the longest that was seen. budget: of an answer. room: of a row."""
+    if room is None:
+        return None
+    what = f"prompts of up to {prompt:,} and answers of {budget:,} of {room:,} tokens of context"
+    if prompt + budget <= TIGHT * room:
+        return Finding("context", "fine", what)
+    why = "only some prompts were looked at: a longer one would end the run when it is drawn"
+    return Finding(
+        "context", "warning", what, why, f"sampling.max_tokens = {int(TIGHT * room) - prompt}"
+    )
+
+
+def look_at_truncation(ground: Ground) -> Finding | None:
+    found = sampled(ground)
+    if found is None or not found.answers:
+        return None
+    return truncation(found, ground.objective.mask_truncated)
+
+
+def look_at_context(ground: Ground) -> Finding | None:
+    policy, config, memory = ground.made.policy, ground.plan.config, ground.made.memory
+    budget = max(config.sampling.max_tokens, evaluation_budget(config))
+    known = memory is not None
+    prompt = memory.work.prompt if known else longest_prompt(ground.plan.task, policy.codec)
+    return context(prompt, budget, policy.context)

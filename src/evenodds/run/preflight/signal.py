@@ -1,0 +1,118 @@
+"""Whether there will be anything to learn from: how many groups of the first steps are mixed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from evenodds.run.build import Plan, started
+from evenodds.run.preflight.answers import Asked, Sampled, sampled
+from evenodds.run.preflight.finding import Finding
+from evenodds.run.preflight.ground import Ground
+from evenodds.statistics import Estimate, clustered_rate, expected_informative, mixture, percent
+
+LITTLE = 0.20  # share of mixed groups below which most of what is drawn teaches nothing
+SHOWN = 6  # levels that are named
+
+
+def counts(problems: Sequence[Asked], partial: bool) -> tuple[list[int], list[int]]:
+    """Answers with one reward, and answers, of each problem.
+
+    Where answers are paid in part, groups agree only where all have the same reward: the one that
+    most have is then counted in place of right answers.
+    """
+    known = [one for one in problems if one.tries]
+    if not partial:
+        return [one.right for one in known], [one.tries for one in known]
+    most = [Counter(round(r, 6) for r in one.rewards).most_common(1)[0][1] for one in known]
+    return most, [one.tries for one in known]
+
+
+def expected(found: Sampled, weights: Mapping[int, float], group_size: int) -> Estimate:
+    """The share of mixed groups. weights: of the levels, all of which were asked."""
+    rows = [
+        (share, mixture(*counts(found.level(level), found.partial)))
+        for level, share in weights.items()
+    ]
+    return expected_informative(rows, group_size)
+
+
+def rates(found: Sampled) -> str:
+    """Solve rates by level, for a line."""
+    rows = [(n, found.level(n)) for n in found.levels]
+    shares = [
+        f"{n}: {percent(sum(o.right for o in level) / max(1, sum(o.tries for o in level)))}"
+        for n, level in rows
+    ]
+    more = f" (and {len(shares) - SHOWN} more levels)" if len(shares) > SHOWN else ""
+    return ", ".join(shares[:SHOWN]) + more
+
+
+def informative(
+    found: Sampled, weights: Mapping[int, float], group_size: int, refills: bool
+) -> Finding:
+    """What there will be to learn from. weights: share of each level in the first step.
+
+    refills: whether groups that agree are drawn again, which costs time and is bounded.
+    """
+    share = expected(found, weights, group_size)
+    what = (
+        f"about {percent(share.mean)} of groups of {group_size} will be mixed "
+        f"[{percent(share.low)} to {percent(share.high)}]; solve rates by level: {rates(found)}"
+    )
+    if share.mean >= LITTLE:
+        return Finding("informative", "fine", what)
+    right, tries = sum(one.right for one in found.problems), sum(o.tries for o in found.problems)
+    sure = share.high < LITTLE
+    if not right and not found.partial:
+        what = f"the base solved none of {tries:,} answers at any level; {what}"
+        why = "a group in which all are wrong has no gradient: there is nothing to begin with"
+        change = (
+            "curriculum.levels or task.data with easier problems, a policy that solves some, or a "
+            "verifier that pays a part"
+        )
+        return Finding("informative", "fatal" if sure else "warning", what, why, change)
+    solved = _solved(found, weights)
+    why = "a group that agrees has no gradient, so most of the time spent on sampling is lost"
+    if solved > 0.5:
+        why = f"{percent(solved)} is solved where training begins: there is little left to learn"
+        change = "curriculum.start or curriculum.levels, higher; or harder problems"
+        is_over = sure and right == tries
+        return Finding("informative", "fatal" if is_over else "warning", what, why, change)
+    again = "" if refills else ", or objective.zero_signal = refill"
+    change = f"curriculum.start or curriculum.levels, lower; sampling.group_size = {2 * group_size}"
+    return Finding("informative", "warning", what, why, change + again)
+
+
+def _solved(found: Sampled, weights: Mapping[int, float]) -> float:
+    """The solve rate where training begins."""
+    total = 0.0
+    for level, share in weights.items():
+        rows = found.level(level)
+        rate = clustered_rate([o.right for o in rows], [o.tries for o in rows]).mean
+        total += share * float(np.nan_to_num(rate))
+    return total
+
+
+def beginning(plan: Plan, found: Sampled) -> dict[int, float]:
+    """The share of each level in the first step, with what is known of the base."""
+    curriculum = started(plan.curriculum, plan.config, found.record())
+    return {level: share for level, share in enumerate(curriculum.weights) if share > 0}
+
+
+def look_at_signal(ground: Ground) -> Finding | None:
+    """Levels that nobody was asked about are left out, where they are few."""
+    found = sampled(ground)
+    if found is None or ground.plan.config.run.random_reward:
+        return None
+    weights = beginning(ground.plan, found)
+    known = {n: share for n, share in weights.items() if any(o.tries for o in found.level(n))}
+    if sum(known.values()) < 0.5:
+        missing = ", ".join(str(level) for level in weights if level not in known)
+        what = f"training begins at levels that were not asked about: {missing}"
+        return Finding("informative", "skipped", what)
+    config = ground.plan.config
+    refills = ground.objective.zero_signal == "refill"
+    return informative(found, known, config.sampling.group_size, refills)

@@ -1,0 +1,94 @@
+"""How many groups will be mixed, from how often some problems were solved: no point estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from evenodds.statistics.checks import Values, counts_of, normal_quantile, require_count
+from evenodds.statistics.estimate import Estimate
+
+MEANS = 60  # points of the grid over the mean solve rate
+ALIKE = np.geomspace(0.1, 100.0, 16)  # a + b: how alike the problems of a level are
+EDGE = 1e-4  # the smallest mean solve rate that is thought of
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """What is known of a level: how likely each Beta(a, b) is, of which its problems' solve rates
+    are drawn. a, b, weight: [combinations], weights sum to 1."""
+
+    a: Values
+    b: Values
+    weight: Values
+
+    @property
+    def mean(self) -> float:
+        """The expected solve rate."""
+        return float((self.weight * self.a / (self.a + self.b)).sum())
+
+    def informative(self, group_size: int) -> Values:
+        """[combinations] the chance that a group of a fresh problem is mixed: 1 - E p^n - E q^n."""
+        require_count("group_size", group_size, 1)
+        right, wrong = ((group_size, 0), (0, group_size))
+        agree = np.exp(_log_moment(self.a, self.b, *right))
+        agree = agree + np.exp(_log_moment(self.a, self.b, *wrong))
+        return np.clip(1 - agree, 0.0, 1.0)
+
+
+def mixture(right: ArrayLike, tries: ArrayLike) -> Mixture:
+    """The posterior over how solve rates of problems are spread, from right answers of tries.
+
+    right, tries: [problems] whole numbers. The counts are beta-binomial (Skellam 1948): solve rates
+    are Beta(a, b) over problems, and answers independent given the rate. The prior is Jeffreys' for
+    the mean a / (a + b), Beta(1/2, 1/2), and even in log (a + b) from .1 to 100; the posterior is
+    added up on a grid.
+    """
+    right_, tries_ = counts_of(right, tries)
+    half = np.geomspace(EDGE, 0.5, MEANS // 2)
+    means = np.concatenate([half, 1 - half[-2::-1]])
+    # Jeffreys: d mean / sqrt(mean (1 - mean)), times the width of each cell of the grid
+    prior = np.gradient(np.arcsin(np.sqrt(means)))
+    mean, alike = (grid.ravel() for grid in np.meshgrid(means, ALIKE, indexing="ij"))
+    a, b = mean * alike, (1 - mean) * alike
+    log = np.log(np.repeat(prior, ALIKE.size))
+    pairs, counts = np.unique(np.stack([right_, tries_ - right_]), axis=1, return_counts=True)
+    for (good, bad), count in zip(pairs.T, counts, strict=True):
+        log = log + count * _log_moment(a, b, int(good), int(bad))
+    weight = np.exp(log - log.max())
+    return Mixture(a, b, weight / weight.sum())
+
+
+def _log_moment(a: Values, b: Values, right: int, wrong: int) -> Values:
+    """log E p^right (1 - p)^wrong for p of Beta(a, b), by rising factorials."""
+    up = _rising(a, right) + _rising(b, wrong)
+    return up - _rising(a + b, right + wrong)
+
+
+def _rising(values: Values, count: int) -> Values:
+    """log of v (v + 1) ... (v + count - 1), elementwise."""
+    return np.log(values[:, None] + np.arange(count)).sum(1)
+
+
+def expected_informative(
+    levels: Sequence[tuple[float, Mixture]], group_size: int, confidence: float = 0.95
+) -> Estimate:
+    """The expected share of mixed groups, and its interval.
+
+    levels: the share of problems that are drawn from each level, and what is known of it. Shares
+    of what is known of the levels are independent; the interval is of their weighted sum, by its
+    variance, and cut at 0 and 1.
+    """
+    total = sum(share for share, _ in levels)
+    mean = variance = 0.0
+    for share, known in levels:
+        chance = known.informative(group_size)
+        level = float((known.weight * chance).sum())
+        mean += share / total * level
+        spread = float((known.weight * np.square(chance - level)).sum())
+        variance += (share / total) ** 2 * spread
+    half = normal_quantile(confidence) * variance**0.5
+    return Estimate(mean, max(0.0, mean - half), min(1.0, mean + half))
