@@ -24,9 +24,9 @@ import torch
 from benchmarks.common import writable
 from benchmarks.gpu_parts import measure
 from benchmarks.gpu_parts.made import QWEN3, TINY, Scale, as_policy, made_model, twin
-from evenodds.learner import prepare_process
 from evenodds.machine import cpu_name, size_text
 from evenodds.policies.quiet import quietly, silence_transformers
+from evenodds.run.engine import prepare_process
 
 LIMIT = 420  # seconds after which no part begins: all of it shall end within eight minutes
 Parts = list[tuple[str, Callable[[], Any]]]

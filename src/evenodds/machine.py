@@ -197,3 +197,4 @@ def prepare_environment() -> None:
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
     os.environ.setdefault("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # run.repeatable asks for it

@@ -11,12 +11,12 @@ from evenodds.domain import Limits
 from evenodds.evaluation import EvaluationSettings, evaluate
 from evenodds.judge import InlineJudge
 from evenodds.lab.abacus import Recipe, card, pretrain
-from evenodds.learner import prepare_process
 from evenodds.policies import Policy
 from evenodds.policies.codec import Codec, stop_ids_of
 from evenodds.policies.load import silence_transformers
 from evenodds.report.terminal import make_view
 from evenodds.run import durable
+from evenodds.run.engine import prepare_process
 from evenodds.sampling.native import NativeSampler
 from evenodds.tasks import make_task
 

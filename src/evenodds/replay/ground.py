@@ -240,7 +240,7 @@ def _set_threads(record: RunRecord, sittings: Sequence[Mapping[str, Any]]) -> No
     """As many threads as the run had: products of matrices are cut up by them."""
     import torch
 
-    from evenodds.learner import prepare_process
+    from evenodds.run.engine import prepare_process
 
     prepare_process()
     threads = sittings[0].get("threads") if sittings else environment(record).get("threads")

@@ -276,7 +276,8 @@ class Plan:
 
     bench: what the short bench found; None where the configuration leaves it out. evidence: what
     there is beside the verifier. watch: the alarms that are looked for. control: the task that
-    evaluations measure beside this one.
+    evaluations measure beside this one. sittings: what computed the steps so far of a run that goes
+    on; see `engine_facts`.
     """
 
     config: Config
@@ -286,6 +287,7 @@ class Plan:
     evidence: Evidence = field(default_factory=Evidence)
     watch: Watch = field(default_factory=Watch)
     control: Beside = field(default_factory=Beside)
+    sittings: tuple[Mapping[str, Any], ...] = ()
 
 
 def plan_of(config: Config, task: Task | None = None) -> Plan:

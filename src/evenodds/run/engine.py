@@ -4,10 +4,11 @@ computed again: threads, the parts that a batch is cut into, and what multiplies
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenodds.machine import cpu_name
+from evenodds.machine import cpu_name, usable_cores
 
 if TYPE_CHECKING:
     from evenodds.policies import Policy
@@ -15,6 +16,20 @@ if TYPE_CHECKING:
 
 CHOSEN = ("rows", "kv_tokens", "micro_batch_tokens", "gradient_checkpointing")
 """What the memory plan chose, which need not be the same in another sitting."""
+
+
+def prepare_process(threads: int | None = None, repeatable: bool = False) -> None:
+    """Threads capped to usable cores; OMP_NUM_THREADS, where it is set, is what is wanted.
+
+    threads: how many there were in an earlier sitting, taken again where there are as many cores.
+    repeatable: on a GPU only algorithms that give the same bits each time; a CPU has no others.
+    """
+    import torch
+
+    cores = usable_cores()
+    if "OMP_NUM_THREADS" not in os.environ:
+        torch.set_num_threads(min(cores, threads or cores))
+    torch.use_deterministic_algorithms(repeatable)
 
 
 def engine_facts(policy: Policy, memory: MemoryPlan | None) -> dict[str, object]:
@@ -39,6 +54,7 @@ def engine_facts(policy: Policy, memory: MemoryPlan | None) -> dict[str, object]
         else torch.backends.cpu.get_cpu_capability(),
         "dtype": str(policy.model.dtype).removeprefix("torch."),
         "threads": torch.get_num_threads(),
+        "repeatable": device.type == "cpu" or torch.are_deterministic_algorithms_enabled(),
         "cpu": cpu_name(),
         **{name: getattr(memory, name, None) for name in CHOSEN},
     }

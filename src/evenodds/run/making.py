@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenodds.errors import UsageError
+from evenodds.run.as_before import planned_as_before
 from evenodds.run.audit import require_askable
 from evenodds.run.build import Plan, evaluation_budget, policy_options
 
@@ -48,6 +49,7 @@ def engine_around(policy: Policy, plan: Plan, objective: Objective) -> Engine:
     from evenodds.sampling.probe import probe
 
     memory = plan_for(plan.config, policy, plan.task, objective.needs_reference)
+    memory = planned_as_before(memory, plan.sittings)
     sampler = NativeSampler(policy, memory.rows, memory.kv_tokens)
     probe(sampler)
     return Engine(policy, sampler, memory)

@@ -67,8 +67,8 @@ def open_policy(name: str, over: dict[str, Any]) -> Opened:
 
 def open_config(config: Config, model: str | None = None) -> Opened:
     """The policy of a configuration, or the model that is named in its place."""
-    from evenodds.learner import prepare_process
     from evenodds.policies.load import load_policy
+    from evenodds.run.engine import prepare_process
     from evenodds.sampling.native import NativeSampler
     from evenodds.sampling.probe import probe
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +24,8 @@ from evenodds.records import Line, group_line, rollout_table
 from evenodds.reference import TorchReference
 from evenodds.report.card import write_card
 from evenodds.report.terminal import Sample, View
-from evenodds.run import checkpoint, durable
+from evenodds.run import checkpoint, durable, sealed
+from evenodds.run.as_before import changed
 from evenodds.run.audit import examiner_of
 from evenodds.run.background import Background, Job
 from evenodds.run.build import (
@@ -41,6 +42,7 @@ from evenodds.run.lookout import Lookout, drop_after
 from evenodds.run.measuring import RESERVE, Measuring
 from evenodds.run.memory import MemoryPlan
 from evenodds.run.records import step_metrics
+from evenodds.run.saved import Progress, read_saved_state
 from evenodds.run.stopping import Clock, Interrupted, Interrupts
 from evenodds.run.timing import Stopwatch, timed
 from evenodds.run.writer import RunWriter
@@ -57,6 +59,7 @@ class Session:
 
     audit: a second judge of the same answers, where the run has one.
     pending: the line of a step whose evaluation is not made yet; no line is written before it is.
+    damaged: evaluations on the way that are not as they were written.
     """
 
     plan: Plan
@@ -75,6 +78,7 @@ class Session:
     sinks: Outlets = field(default_factory=lambda: Outlets({}, print))
     slowest: float = 0.0
     pending: dict[str, Any] | None = None
+    damaged: Sequence[durable.Fault] = ()
     sample: Sample | None = None
     told_unjudged: bool = False
     whole: int | None = 0  # the learner's updates after the last recorded step; None: in between
@@ -82,6 +86,7 @@ class Session:
     def __post_init__(self) -> None:
         config = self.plan.config
         self.writer = RunWriter(self.folder)
+        self.log_sums = sealed.LogSums(self.folder)
         self.lookout = Lookout(self.plan.watch, self.view.note)
         self.measuring = Measuring(
             self.plan,
@@ -127,24 +132,36 @@ class Session:
 
     def restore(self, base: Mapping[str, Any]) -> State:
         """The state of the newest sound checkpoint, or the first state where there is none."""
-        folders, told = durable.valid_folders(self.folder.checkpoints, checkpoint.PREFIX, 1)
+        folders, told = durable.valid_folders(
+            self.folder.checkpoints, checkpoint.PREFIX, 1, self._record_fault
+        )
         for line in told:
             self.view.note(line)
         if not folders:
             if told:  # there were some: starting over would overwrite what may yet be saved
-                raise RunError(f"no checkpoint is sound: {told[0]} Start another run.")
+                raise RunError(
+                    f"no checkpoint is sound: {told[0]} Restore what is damaged, or start another "
+                    "run."
+                )
             self.writer.metrics.truncate_to(0)
             self._drop_after(0, 0)
             return self.first_state(base)
         state, progress = checkpoint.load(folders[0], self.plan.task, self.learner, self.policy)
+        if gone := sealed.missing_rollouts(self.folder, read_saved_state(folders[0])):
+            self.view.note(gone)
         self.clock.before = progress.elapsed
-        self.writer.metrics.truncate_to(progress.metrics_length)
+        self.writer.metrics.truncate_to(progress.logs[self.folder.metrics.name].length)
         self.pending = progress.pending
         self._drop_after(state.step, state.step - (self.pending is not None))
         self.lookout.resume(self.folder.metrics)
         self.sampler.load(self.learner.weights(), state.version)
         self.whole = self.learner.updates
         return state
+
+    def _record_fault(self, folder: Path) -> str:
+        """What is wrong with the records that a checkpoint stands on: then an older one may do."""
+        fault = sealed.fault_at(self.folder, read_saved_state(folder), self.damaged)
+        return fault and f"{folder.name} stands on it: {fault}"
 
     def _drop_after(self, step: int, line: int) -> None:
         """Remove what belongs to steps that are taken again. line: the last step that has one."""
@@ -182,7 +199,10 @@ class Session:
         a second signal leaves at once.
         """
         saved = None if self.pending else state.step
-        self.writer.engine(engine_facts(self.policy, self.memory), state.step)
+        facts = engine_facts(self.policy, self.memory)
+        if state.step and (told := changed(self.plan.sittings, facts)):
+            self.view.note(told)
+        self.writer.engine(facts, state.step)
         self.sampler.progress = lambda done, total: self.interrupts.leave_if_asked()
         try:
             self.finish(state)  # what a signal left open in the sitting before
@@ -283,8 +303,8 @@ class Session:
         prompts = [self.policy.codec.render(group.problem.prompt) for group in report.groups]
 
         def write() -> None:
-            self.writer.rollouts(step, rollout_table(step, report, name, prompts, audit))
-            self.writer.groups.append(groups)
+            table = rollout_table(step, report, name, prompts, audit)
+            self.writer.step(step, table, groups)
 
         return write
 
@@ -296,8 +316,8 @@ class Session:
         elapsed, pending = self.clock.elapsed, self.pending
 
         def commit() -> None:  # behind the lines of all steps before it
-            self.writer.groups.sync()
-            progress = checkpoint.Progress(elapsed, self.writer.metrics.sync(), pending)
+            serial = self.writer.seals.serial
+            progress = Progress(elapsed, self.log_sums.now(), pending, serial)
             checkpoint.commit(draft, progress, keep)
 
         self.background.do(commit)

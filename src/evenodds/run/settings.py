@@ -79,6 +79,9 @@ class RunSection(Section):
     sinks: tuple[str, ...] = Field(
         (), description="where metrics also go: tensorboard, wandb, trackio, or file.py:name"
     )
+    repeatable: bool = Field(
+        False, description="only algorithms whose bits repeat, slower on a GPU; a CPU has no others"
+    )
     memory_gb: float | None = Field(
         None,
         gt=0,

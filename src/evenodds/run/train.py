@@ -20,6 +20,7 @@ from evenodds.report.comparison import Comparison, compare
 from evenodds.report.conclusion import Conclusion, conclude
 from evenodds.report.record import read_run
 from evenodds.report.terminal import View, make_view
+from evenodds.run.as_before import threads_before
 from evenodds.run.build import (
     OWN_TASK,
     Plan,
@@ -31,13 +32,14 @@ from evenodds.run.build import (
 )
 from evenodds.run.config import Config, to_toml
 from evenodds.run.control import readable
-from evenodds.run.durable import recover, verify_folder, write_file
+from evenodds.run.durable import recover, verify_folder
 from evenodds.run.folder import RunFolder, require_room
 from evenodds.run.going_on import open_folder
 from evenodds.run.lock import RunLock
 from evenodds.run.making import Engine, native_engine
 from evenodds.run.preflight import start as preflight
 from evenodds.run.preflight.ground import Ground
+from evenodds.run.sealed import examined
 from evenodds.run.stopping import Clock, Interrupted, Interrupts
 from evenodds.sinks import Outlets, RunFacts, factories_of, open_sinks
 from evenodds.tasks import PRESETS, TASKS, Task
@@ -118,10 +120,11 @@ def _train(
     """The judge's processes get ready while torch and the policy are loaded."""
     prepare_environment()
     objective = objective_of(plan.config)  # from here on torch is there
-    from evenodds.learner import prepare_process
+    from evenodds.run.engine import prepare_process, read_sittings
     from evenodds.run.session import Session
 
-    prepare_process()
+    plan = replace(plan, sittings=tuple(read_sittings(folder.engine)))
+    prepare_process(threads_before(plan.sittings), plan.config.run.repeatable)
     shown = view or make_view(sys.stderr)
     made = make(plan, objective)
     budget = evaluation_budget(plan.config)
@@ -191,7 +194,7 @@ def _open(session: Session, argv: Sequence[str]) -> None:
     session.writer.begin(config, plan.task, argv, facts, *made)
     text = to_toml(config)
     if folder.config.read_text(encoding="utf-8") != text:
-        write_file(folder.config, text)
+        session.writer.config(config)
 
 
 def _sinks(session: Session, title: str) -> Outlets:
@@ -246,6 +249,8 @@ def _run(session: Session, argv: Sequence[str]) -> Result:
     going_on = folder.config.exists()
     for parent in folder.written:
         recover(parent)
+    if going_on:
+        session.damaged = examined(folder, session.view.note)
     _open(session, argv)
     session.sinks = _sinks(session, title)
     try:
