@@ -8,6 +8,21 @@ from typing import Literal
 
 from evenodds.errors import GateError, unknown
 from evenodds.report.text import one_line
+from evenodds.run.preflight import (
+    arithmetic,
+    asking,
+    budget,
+    ending,
+    fits,
+    golds,
+    habits,
+    neutral,
+    pace,
+    ratio,
+    sanity,
+    signal,
+    weights,
+)
 from evenodds.run.preflight.finding import Finding
 from evenodds.run.preflight.ground import Ground
 from evenodds.run.stopping import Interrupted
@@ -28,7 +43,57 @@ class Check:
     when: When
 
 
-CHECKS: dict[str, Check] = {}
+CHECKS: dict[str, Check] = {
+    "end_token": Check(ending.end_token, "start"),
+    "pad_token": Check(ending.pad_token, "start"),
+    "stop_strings": Check(ending.stop_strings, "start"),
+    "first_token": Check(asking.first_token, "start"),
+    "marks": Check(asking.marks, "start"),
+    "template": Check(asking.template, "start"),
+    "end_of_turn": Check(asking.end_of_turn, "start"),
+    "thinking": Check(asking.thinking, "start"),
+    "answer_fits": Check(asking.answer_fits, "start"),
+    "weights": Check(weights.empty_weights, "start"),
+    "tied": Check(weights.tied, "start"),
+    "learns": Check(weights.learns, "start"),
+    "rounding": Check(weights.rounding, "start"),
+    "dropout": Check(weights.dropout, "start"),
+    "ratio": Check(ratio.first_ratio, "start"),
+    "positions": Check(ratio.positions, "start"),
+    "generation_config": Check(neutral.generation_config, "start"),
+    "distribution": Check(neutral.distribution, "start"),
+    "gold": Check(golds.look_at_gold, "start"),
+    "context": Check(budget.look_at_context, "start"),
+    "memory": Check(fits.look_at_memory, "start"),
+    "batch": Check(arithmetic.look_at_batch, "start"),
+    "group_size": Check(arithmetic.look_at_group_size, "start"),
+    "learning_rate": Check(habits.look_at_rate, "start"),
+    "lora_scale": Check(habits.look_at_scale, "start"),
+    "warm_up": Check(arithmetic.look_at_warm_up, "start"),
+    "passes": Check(habits.look_at_passes, "start"),
+    "clip": Check(habits.look_at_clip, "start"),
+    "grad_norm": Check(habits.look_at_norm, "start"),
+    "weight_decay": Check(habits.look_at_decay, "start"),
+    "kl": Check(habits.look_at_kl, "start"),
+    "entropy": Check(habits.look_at_entropy, "start"),
+    "temperature": Check(habits.look_at_temperature, "start"),
+    "evaluation_budget": Check(arithmetic.look_at_evaluation_budget, "start"),
+    "evaluation_every": Check(arithmetic.look_at_evaluating, "start"),
+    "save_every": Check(arithmetic.look_at_saving, "start"),
+    "held_out": Check(arithmetic.look_at_held_out, "start"),
+    "levels": Check(sanity.look_at_levels, "start"),
+    "problems": Check(sanity.look_at_problems, "start"),
+    "repeats": Check(sanity.look_at_repeats, "start"),
+    "deadline": Check(sanity.look_at_deadline, "start"),
+    "informative": Check(signal.look_at_signal, "probe"),
+    "truncation": Check(budget.look_at_truncation, "probe"),
+    "throughput": Check(pace.look_at_throughput, "probe"),
+    "checkpoint_time": Check(pace.look_at_cadence, "probe"),
+    "judging": Check(pace.look_at_judging, "probe"),
+    "disk": Check(fits.look_at_disk, "probe"),
+    "ratio_after_update": Check(ratio.warm_ratio, "probe"),
+    "ends": Check(ending.ends, "probe"),
+}
 """By the name under which a finding is told and ignored, in the order in which they are made."""
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from evenodds.domain import Group, Rollout, Verdict
 from evenodds.run.build import Plan
 from evenodds.run.folder import RunFolder
+from evenodds.run.preflight.answers import Sampled, base_answers, probed_answers
 
 if TYPE_CHECKING:
     from evenodds.objectives import Objective
@@ -79,3 +80,12 @@ class Ground:
         from evenodds.run.preflight.trial import draw_trial
 
         return draw_trial(self.plan, self.made.sampler)
+
+    @cached_property
+    def sampled(self) -> Sampled | None:
+        """The answers of the probe as numbers, else those of the base's evaluation, else None."""
+        if self.probe is not None:
+            return probed_answers(self.probe, self.plan.config.sampling.max_tokens)
+        if self.base is None:
+            return None
+        return base_answers(self.base, self.folder.answers("base"))
