@@ -35,7 +35,7 @@ def open_judge(verifier: Verifier, options: JudgeOptions | None = None) -> OpenJ
     require_available(verifier)
     options = options or JudgeOptions()
     options = replace(options, seconds=max(options.seconds, needed_seconds(verifier)))
-    if options.workers == 0 or sys.platform == "win32" or _is_inline(verifier):
+    if options.workers == 0 or sys.platform == "win32" or runs_inline(verifier):
         return InlineJudge(verifier)
     spec = spec_of(verifier, options)
     if spec["name"] is not None:
@@ -75,7 +75,7 @@ def _names(verifier: Verifier) -> list[str]:
     return [str(part.verifier) for part in parts if part.verifier] or [verifier.kind.name]
 
 
-def _is_inline(verifier: Verifier) -> bool:
+def runs_inline(verifier: Verifier) -> bool:
     return all(name in KINDS and KINDS[name].runs == "inline" for name in _names(verifier))
 
 

@@ -85,11 +85,11 @@ def refusal(plan: MemoryPlan) -> str:
     """One line for a plan that does not fit."""
     return (
         f"this does not fit the memory. Got {size_text(plan.memory)}, but it takes "
-        f"{size_text(plan.needed)} and a tenth to spare. {_remedy(plan)}"
+        f"{size_text(plan.needed)} and a tenth to spare. {remedy(plan)}"
     )
 
 
-def _remedy(plan: MemoryPlan) -> str:
+def remedy(plan: MemoryPlan) -> str:
     fixed, room = FIXED.get(plan.work.device, FIXED["cpu"]), (1 - SPARE) * plan.memory
     if fixed > room:
         return f"The libraries alone take {size_text(fixed)}: raise --run.memory_gb."

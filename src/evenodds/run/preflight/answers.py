@@ -6,14 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenodds.domain import NOT_JUDGED, Group, Status, Stop
-from evenodds.run.preflight.ground import Ground, Probe
 from evenodds.statistics import Estimate, clustered_rate
+
+if TYPE_CHECKING:
+    from evenodds.run.preflight.ground import Probe
 
 COLUMNS = ["of", "kind", "group", "level", "status", "reward", "stop", "completion_ids"]
 
@@ -158,12 +160,8 @@ def probed_answers(probe: Probe, budget: int) -> Sampled:
     return Sampled(found, budget, probe.seconds, drawn, "probe", probe.note)
 
 
-def sampled(ground: Ground) -> Sampled | None:
-    """The answers of the probe, else those of the base's evaluation, else None."""
-    if ground.probe is not None:
-        return probed_answers(ground.probe, ground.plan.config.sampling.max_tokens)
-    if ground.base is None:
-        return None
-    problems, drawn = read_answers(ground.folder.answers("base"))
-    budget, seconds = int(ground.base["settings"]["max_tokens"]), float(ground.base["seconds"])
+def base_answers(record: Mapping[str, Any], path: Path) -> Sampled:
+    """Of the evaluation of the base. record: of it; path: the table of its answers."""
+    problems, drawn = read_answers(path)
+    budget, seconds = int(record["settings"]["max_tokens"]), float(record["seconds"])
     return Sampled(problems, budget, seconds, drawn, "evaluation of the base")

@@ -27,7 +27,7 @@ def batch(groups: int, size: int, passes: int, budget: int) -> Finding:
     )
     if answers < FEW:
         why = "so few answers point into a direction that is mostly chance"
-        change = f"sampling.groups = {math.ceil(2 * FEW / size)}"
+        change = f"--sampling.groups {math.ceil(2 * FEW / size)}"
         return Finding("batch", "warning", what, why, change)
     return Finding("batch", "fine", what)
 
@@ -44,7 +44,7 @@ def group_size(size: int, credit: Credit) -> Finding | None:
         "warning",
         f"advantages are divided by the spread of {size} rewards",
         why,
-        "sampling.group_size = 8, or objective.credit = centered",
+        "--sampling.group_size 8, or --objective.credit centered",
     )
 
 
@@ -56,7 +56,7 @@ def warm_up(warm: int, steps: int, passes: int) -> Finding | None:
     share = f"{min(1.0, updates / warm):.0%} of the learning rate is reached"
     what = f"warm-up takes {warm:,} of {counted(updates, 'update')}"
     why = f"most of the run learns at a part of the rate; by its end {share}"
-    return Finding("warm_up", "warning", what, why, f"learner.warmup_steps = {updates // 20}")
+    return Finding("warm_up", "warning", what, why, f"--learner.warmup_steps {updates // 20}")
 
 
 def saving(every: int, steps: int) -> Finding | None:
@@ -67,7 +67,7 @@ def saving(every: int, steps: int) -> Finding | None:
         "warning",
         f"a checkpoint every {every:,} steps, in a run of {steps:,}",
         "there will be none before the end, so that a crash loses everything",
-        f"run.save_every = {max(1, min(CADENCE, steps // 5))}",
+        f"--run.save_every {max(1, min(CADENCE, steps // 5))}",
     )
 
 
@@ -79,7 +79,7 @@ def evaluating(every: int | None, steps: int) -> Finding | None:
         "warning",
         f"an evaluation every {every:,} steps, in a run of {steps:,}",
         "there will be none on the way; the last step has the final one in any case",
-        f"evaluation.every = {max(1, steps // 4)}",
+        f"--evaluation.every {max(1, steps // 4)}",
     )
 
 
@@ -108,7 +108,7 @@ def held_out(problems: int, samples: int) -> Finding:
         "warning",
         what,
         f"a smaller gain cannot be told from none: {100 * GAIN:g} points need about {wanted:,}",
-        "evaluation.problems and task.held_out, or evaluation.samples, raised",
+        "more of --evaluation.problems (and --task.held_out), or of --evaluation.samples",
     )
 
 
@@ -126,7 +126,7 @@ def cut_evaluation(sampled: int, evaluated: int) -> Finding | None:
         "warning",
         f"an answer may have {sampled:,} tokens in training and {evaluated:,} in an evaluation",
         "what is learned with the longer budget is cut where it is measured, and looks like a loss",
-        f"evaluation.max_tokens = {sampled}",
+        f"--evaluation.max_tokens {sampled}",
     )
 
 

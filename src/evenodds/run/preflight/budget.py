@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from evenodds.run.build import evaluation_budget
 from evenodds.run.memory import longest_prompt
-from evenodds.run.preflight.answers import Sampled, sampled
+from evenodds.run.preflight.answers import Sampled
 from evenodds.run.preflight.finding import Finding
 from evenodds.run.preflight.ground import Ground
 
@@ -73,10 +73,10 @@ def _more(found: Sampled) -> str:
     tokens = enough(found.lengths, found.cut, found.budget)
     if tokens is None:
         return (
-            f"sampling.max_tokens = {rounded(4 * found.budget)}, and see with `evenodds sample` "
+            f"--sampling.max_tokens {rounded(4 * found.budget)}, and see with `evenodds sample` "
             "whether answers end at all"
         )
-    return f"sampling.max_tokens = {rounded(tokens)}"
+    return f"--sampling.max_tokens {rounded(tokens)}"
 
 
 def context(prompt: int, budget: int, room: int | None) -> Finding | None:
@@ -88,12 +88,12 @@ def context(prompt: int, budget: int, room: int | None) -> Finding | None:
         return Finding("context", "fine", what)
     why = "only some prompts were looked at: a longer one would end the run when it is drawn"
     return Finding(
-        "context", "warning", what, why, f"sampling.max_tokens = {int(TIGHT * room) - prompt}"
+        "context", "warning", what, why, f"--sampling.max_tokens {int(TIGHT * room) - prompt}"
     )
 
 
 def look_at_truncation(ground: Ground) -> Finding | None:
-    found = sampled(ground)
+    found = ground.sampled
     if found is None or not found.answers:
         return None
     return truncation(found, ground.objective.mask_truncated)

@@ -85,6 +85,7 @@ CHECKS: dict[str, Check] = {
     "problems": Check(sanity.look_at_problems, "start"),
     "repeats": Check(sanity.look_at_repeats, "start"),
     "deadline": Check(sanity.look_at_deadline, "start"),
+    "probe": Check(signal.look_at_probe, "probe"),
     "informative": Check(signal.look_at_signal, "probe"),
     "truncation": Check(budget.look_at_truncation, "probe"),
     "throughput": Check(pace.look_at_throughput, "probe"),

@@ -25,7 +25,7 @@ def learning_rate(rate: float, usual: float, kind: str) -> Finding:
     """rate: the full one. usual: for that kind of policy, which `kind` names."""
     times = rate / usual
     what = f"learning rate {rate:g}, {times:.3g} × the usual {usual:g} where {kind}"
-    change = f"learner.learning_rate = {usual:g}"
+    change = f"--learner.learning_rate {usual:g}"
     moved = "AdamW moves each weight by up to the learning rate at every update"
     if times > ABSURD:
         why = f"{moved}, however small the gradient is: a few of these erase the policy"
@@ -48,7 +48,7 @@ def lora_scale(rank: int, alpha: int) -> Finding | None:
         "warning",
         f"LoRA's update is multiplied by alpha / rank = {alpha} / {rank} = {scale:.3g}",
         "the usual is 1 to 4; it acts as a factor on the learning rate",
-        f"policy.alpha = {2 * rank}",
+        f"--policy.alpha {2 * rank}",
     )
 
 
@@ -67,9 +67,9 @@ def temperature(sampled: float, evaluated: float) -> Finding | None:
         why = "unlikely tokens break answers that the policy knows; " + why
     elif sampled == evaluated:
         return Finding("temperature", "fine", f"{what}, and the ratio is taken at it")
-    change = "sampling.temperature = 1"
+    change = "--sampling.temperature 1"
     if COOL <= sampled <= WARM:
-        change += f", or evaluation.temperature = {sampled:g}"
+        change += f", or --evaluation.temperature {sampled:g}"
     return Finding("temperature", "warning", what, why, change)
 
 
@@ -81,7 +81,7 @@ def kl(coefficient: float) -> Finding | None:
         "warning",
         f"each nat away from the start costs {coefficient:g}, where a right answer pays 1",
         "the policy is held where it began; with a verifier most runs use 0, others .001 to .05",
-        "objective.kl = 0.01",
+        "--objective.kl 0.01",
     )
 
 
@@ -93,7 +93,7 @@ def entropy(coefficient: float) -> Finding | None:
         "warning",
         f"a nat of entropy is paid {coefficient:g} a token, where a right answer pays 1 in all",
         "random tokens then pay more than right answers; .0001 to .005 is usual, with care",
-        "objective.entropy = 0.001",
+        "--objective.entropy 0.001",
     )
 
 
@@ -108,7 +108,7 @@ def clip(low: float, high: float, passes: int) -> Finding | None:
             why = "after the first of several passes hardly any token has a gradient"
     else:
         why = "this bounds nothing, so that one lucky token can pull as hard as all others"
-    change = f"objective.clip_low = {low or 0.2:g}, objective.clip_high = 0.28"
+    change = f"--objective.clip_low {low or 0.2:g}, --objective.clip_high 0.28"
     return Finding("clip", "warning", what, why, change)
 
 
@@ -122,7 +122,7 @@ def grad_norm(most: float) -> Finding | None:
             "little as those with nothing but noise"
         )
     what = f"gradients are clipped to a norm of {most:g}"
-    return Finding("grad_norm", "warning", what, why, "learner.max_grad_norm = 1")
+    return Finding("grad_norm", "warning", what, why, "--learner.max_grad_norm 1")
 
 
 def weight_decay(decay: float) -> Finding | None:
@@ -134,13 +134,13 @@ def weight_decay(decay: float) -> Finding | None:
         f"weight decay {decay:g}",
         "weights shrink by this times the learning rate at every update, whatever is learned; a "
         "trained model loses what it knows. 0 to .1 is usual",
-        "learner.weight_decay = 0",
+        "--learner.weight_decay 0",
     )
 
 
 def passes(count: int, surrogate: object) -> Finding | None:
     """count: optimizer steps on each batch."""
-    change = "learner.passes = 1"
+    change = "--learner.passes 1"
     if count > 1 and isinstance(surrogate, Reinforce):
         return Finding(
             "passes",
@@ -148,7 +148,7 @@ def passes(count: int, surrogate: object) -> Finding | None:
             f"{count} optimizer steps on each batch, with a surrogate that does not clip",
             "from the second on the answers are of another policy, and nothing bounds how far this "
             "one goes",
-            f"{change}, or objective.surrogate = clip",
+            f"{change}, or --objective.surrogate clip",
         )
     if count > 8:
         return Finding(
@@ -157,7 +157,7 @@ def passes(count: int, surrogate: object) -> Finding | None:
             f"{count} optimizer steps on each batch",
             "after a few the ratio leaves the clip range and further ones only fit the noise of "
             "this batch; 1 to 4 is usual",
-            "learner.passes = 2",
+            "--learner.passes 2",
         )
     return None
 

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from evenodds.report.text import counted
 from evenodds.run.build import Plan, started
-from evenodds.run.preflight.answers import Asked, Sampled, sampled
+from evenodds.run.preflight.answers import Asked, Sampled
 from evenodds.run.preflight.finding import Finding
 from evenodds.run.preflight.ground import Ground
 from evenodds.statistics import Estimate, clustered_rate, expected_informative, mixture, percent
@@ -70,7 +71,7 @@ def informative(
         what = f"the base solved none of {tries:,} answers at any level; {what}"
         why = "a group in which all are wrong has no gradient: there is nothing to begin with"
         change = (
-            "curriculum.levels or task.data with easier problems, a policy that solves some, or a "
+            "easier problems (--curriculum.levels, --task.data), a policy that solves some, or a "
             "verifier that pays a part"
         )
         return Finding("informative", "fatal" if sure else "warning", what, why, change)
@@ -78,11 +79,13 @@ def informative(
     why = "a group that agrees has no gradient, so most of the time spent on sampling is lost"
     if solved > 0.5:
         why = f"{percent(solved)} is solved where training begins: there is little left to learn"
-        change = "curriculum.start or curriculum.levels, higher; or harder problems"
+        change = "a higher --curriculum.start or --curriculum.levels, or harder problems"
         is_over = sure and right == tries
         return Finding("informative", "fatal" if is_over else "warning", what, why, change)
-    again = "" if refills else ", or objective.zero_signal = refill"
-    change = f"curriculum.start or curriculum.levels, lower; sampling.group_size = {2 * group_size}"
+    again = "" if refills else ", or --objective.zero_signal refill"
+    change = (
+        f"a lower --curriculum.start or --curriculum.levels, --sampling.group_size {2 * group_size}"
+    )
     return Finding("informative", "warning", what, why, change + again)
 
 
@@ -104,7 +107,7 @@ def beginning(plan: Plan, found: Sampled) -> dict[int, float]:
 
 def look_at_signal(ground: Ground) -> Finding | None:
     """Levels that nobody was asked about are left out, where they are few."""
-    found = sampled(ground)
+    found = ground.sampled
     if found is None or ground.plan.config.run.random_reward:
         return None
     weights = beginning(ground.plan, found)
@@ -116,3 +119,15 @@ def look_at_signal(ground: Ground) -> Finding | None:
     config = ground.plan.config
     refills = ground.objective.zero_signal == "refill"
     return informative(found, known, config.sampling.group_size, refills)
+
+
+def look_at_probe(ground: Ground) -> Finding | None:
+    """What the other checks of answers rest on, and whether it was cut short."""
+    found, probe = ground.sampled, ground.probe
+    if found is None or probe is None:
+        return None
+    what = (
+        f"{found.answers:,} answers to {len(found.problems)} problems of "
+        f"{counted(len(found.levels), 'level')}, in {found.seconds:.1f} s"
+    )
+    return Finding("probe", "fine", f"{what}; cut short: {found.note}" if found.note else what)
