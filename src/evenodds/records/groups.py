@@ -25,6 +25,9 @@ COLUMNS = (
     *("key", "level", "size", "judged", "right", "reward", "truncated", "duplicates", "disagree"),
     *("mixed", "tokens", "round"),
 )
+SEAL = "rollouts"
+"""In a line that a run writes: the SHA-256 of the step's file, which was written before it."""
+
 Line = dict[str, Any]
 """`step`, and under each of `COLUMNS` a list with an entry a group, in the order of `group`."""
 

@@ -3,36 +3,33 @@
 from __future__ import annotations
 
 import json
-import shutil
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
+from torch import Tensor
 
-from evenodds.curricula import load_curriculum
 from evenodds.errors import RunError
 from evenodds.learner import TorchLearner
-from evenodds.objectives import EntropyBonus
 from evenodds.policies import Policy
 from evenodds.run import durable
+from evenodds.run.saved import (
+    FILE,
+    FORMAT,
+    Progress,
+    Saved,
+    read_saved_state,
+    state_of,
+    state_record,
+)
 from evenodds.step import State
 from evenodds.tasks import Task
 
 PREFIX = "step-"
-
-
-@dataclass(frozen=True)
-class Progress:
-    """What the loop itself must remember: seconds used, and how long metrics.jsonl was.
-
-    pending: the line of the step, where a signal came in the evaluation that belongs to it; it is
-    made again when the run goes on, and the line is written then.
-    """
-
-    elapsed: float
-    metrics_length: int
-    pending: dict[str, Any] | None = None
+MOMENTS = "optimizer.safetensors"
 
 
 @dataclass(frozen=True)
@@ -52,23 +49,21 @@ def draft(parent: Path, state: State, learner: TorchLearner, policy: Policy) -> 
     moments, counts = learner.state()
     target = parent / f"{PREFIX}{state.step:06d}"
     folder = durable.temporary(parent)
-    saved = {
-        "curriculum": state.curriculum.to_dict(),
-        "seed": state.seed,
-        "step": state.step,
-        "version": state.version,
-        "tokens": state.tokens,
-        "bonus": state.bonus and state.bonus.to_dict(),
+    record = {
+        "format": FORMAT,
+        "state": state_record(state),
+        "learner": counts,
+        "moments": len(moments),
     }
     with durable.told(target, sum(value.nbytes for value in moments.values())):
         try:
             folder.mkdir()
             policy.save(folder / "policy")
-            save_file(moments, folder / "optimizer.safetensors")
+            save_file(moments, folder / MOMENTS)
         except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
+            durable.remove(folder)
             raise
-    return Draft(folder, target, {"state": saved, "learner": counts})
+    return Draft(folder, target, record)
 
 
 def commit(draft: Draft, progress: Progress, keep: int) -> Path:
@@ -80,42 +75,105 @@ def commit(draft: Draft, progress: Progress, keep: int) -> Path:
     def fill(folder: Path) -> None:
         for path in draft.folder.iterdir():
             path.rename(folder / path.name)
-        record = draft.record | asdict(progress)
-        (folder / "state.json").write_text(json.dumps(record, indent=1))
+        (folder / FILE).write_text(json.dumps(draft.record | progress.to_dict(), indent=1))
 
     try:
         durable.commit_folder(draft.target, fill)
     finally:
-        shutil.rmtree(draft.folder, ignore_errors=True)
+        durable.remove(draft.folder)
     durable.prune(draft.target.parent, PREFIX, keep)
     return draft.target
 
 
 def load(folder: Path, task: Task, learner: TorchLearner, policy: Policy) -> tuple[State, Progress]:
-    """Put weights and moments back in place and return the state. The folder was verified."""
-    record: dict[str, Any] = json.loads((folder / "state.json").read_text())
-    saved = dict(record["state"])
-    curriculum = load_curriculum(saved.pop("curriculum"), task)
+    """Put weights and moments back in place and return the state. The folder was verified.
+
+    Raises `RunError` in one line where something is missing, or of another policy; then nothing
+    has been changed but, at the worst, weights.
+    """
+    saved = read_saved_state(folder)
+    state = state_of(saved, task)
+    moments = _tensors(folder / MOMENTS)
+    _require_moments(moments, saved, learner)
     _load_weights(policy, folder / "policy")
-    learner.restore(load_file(folder / "optimizer.safetensors"), record["learner"])
-    bonus = saved.pop("bonus", None)
-    bonus = bonus and EntropyBonus.from_dict(bonus)
-    state = State(curriculum=curriculum, bonus=bonus, **saved)
-    return state, Progress(record["elapsed"], record["metrics_length"], record.get("pending"))
+    learner.restore(moments, dict(saved.learner))
+    return state, saved.progress
+
+
+def _tensors(path: Path) -> dict[str, Tensor]:
+    try:
+        return load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise RunError(
+            f"the checkpoint {str(path.parent)!r} lacks {path.name}: {error}. "
+            "Go on with the version that wrote it, or start another run."
+        ) from error
+
+
+def _require_moments(moments: Mapping[str, Tensor], saved: Saved, learner: TorchLearner) -> None:
+    """Raise `RunError` unless all that the optimizer had is there, and fits these parameters."""
+    where = saved.path.with_name(MOMENTS)
+    _require_same(where, set(saved.learner), set(learner.state()[1]), "count")
+    if saved.moments is not None and len(moments) != saved.moments:
+        raise RunError(
+            f"{str(where)!r} lacks moments: it has {len(moments)} tensors of {saved.moments}. "
+            "Go on with the version that wrote it, or start another run."
+        )
+    named = {key.rpartition("::")[0] for key in moments}
+    kinds = ("step", "exp_avg", "exp_avg_sq")
+    _require_same(where, set(moments), {f"{n}::{kind}" for n in named for kind in kinds}, "moment")
+    for key, value in moments.items():
+        name, _, kind = key.rpartition("::")
+        shape = () if kind == "step" else getattr(learner.parameters.get(name), "shape", None)
+        if shape is None or value.shape != shape:
+            raise RunError(_other_weights(where, key))
+
+
+def _require_same(where: Path, found: Collection[str], asked: Collection[str], kind: str) -> None:
+    for name in sorted(set(asked) - set(found)):
+        raise RunError(
+            f"{str(where)!r} lacks the {kind} {name!r}. "
+            "Go on with the version that wrote it, or start another run."
+        )
+    for name in sorted(set(found) - set(asked)):
+        raise RunError(_other_weights(where, name))
+
+
+def _other_weights(where: Path, name: str) -> str:
+    return (
+        f"the checkpoint {str(where)!r} holds other weights than this policy: {name}. "
+        "Use the policy of that run."
+    )
 
 
 def _load_weights(policy: Policy, folder: Path) -> None:
     if policy.peft is not None:
-        from peft import set_peft_model_state_dict
+        from peft import get_peft_model_state_dict, set_peft_model_state_dict
 
-        tensors = load_file(folder / "adapter_model.safetensors")
-        result = set_peft_model_state_dict(policy.peft, tensors)
-        unexpected = result.unexpected_keys
+        tensors = _tensors(folder / "adapter_model.safetensors")
+        _require_weights(folder, tensors, get_peft_model_state_dict(policy.peft))
+        set_peft_model_state_dict(policy.peft, tensors)
     else:
-        tensors = load_file(folder / "model.safetensors")
-        unexpected = policy.model.load_state_dict(tensors, strict=False).unexpected_keys
-    if unexpected:
-        raise RunError(
-            f"the checkpoint {str(folder)!r} holds other weights than this policy: "
-            f"{unexpected[0]}. Use the policy of that run."
-        )
+        tensors, there = _whole_model(folder), policy.model.state_dict()
+        shared = {there[name].data_ptr() for name in tensors if name in there}
+        learned = {n for n, p in policy.model.named_parameters() if p.data_ptr() not in shared}
+        _require_weights(folder, tensors, {n: there[n] for n in learned | (tensors.keys() & there)})
+        policy.model.load_state_dict(tensors, strict=False)  # what is shared stands there once
+
+
+def _whole_model(folder: Path) -> dict[str, Tensor]:
+    """All weights, from one file or from the parts that a large model is saved in."""
+    index = folder / "model.safetensors.index.json"
+    if not index.is_file():
+        return _tensors(folder / "model.safetensors")
+    parts = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
+    return {name: value for part in parts for name, value in _tensors(folder / part).items()}
+
+
+def _require_weights(
+    folder: Path, tensors: Mapping[str, Tensor], there: Mapping[str, Tensor]
+) -> None:
+    _require_same(folder, tensors, there, "weight")
+    for name, value in tensors.items():
+        if value.shape != there[name].shape:
+            raise RunError(_other_weights(folder, name))

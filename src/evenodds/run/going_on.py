@@ -8,8 +8,9 @@ from typing import Any
 
 from evenodds.errors import UsageError
 from evenodds.run.config import Config, make_config, read_saved
-from evenodds.run.durable import TEMPORARY
+from evenodds.run.durable import SEALS, TEMPORARY
 from evenodds.run.folder import RunFolder, fresh_name
+from evenodds.run.sealed import config_fault
 
 # how long a run goes on and what it keeps may change when it is taken up again; all else may not
 CHANGEABLE = ("steps", "max_time", "save_every", "keep", "memory_gb", "sinks", "root", "name")
@@ -41,6 +42,8 @@ def open_folder(config: Config, now: datetime) -> RunFolder:
     name = config.run.name or fresh_name(config.task.name, config.policy.name, now, root)
     folder = RunFolder.under(root, name)
     if folder.config.exists():
+        if fault := config_fault(folder):
+            raise UsageError(fault)
         difference = _difference(make_config(read_saved(folder.config)), config)
         if difference:
             raise UsageError(
@@ -56,4 +59,4 @@ def open_folder(config: Config, now: datetime) -> RunFolder:
 
 def _is_leftover(path: Path) -> bool:
     """What a kill before the first record may leave in a folder of ours."""
-    return path.name == "lock" or TEMPORARY.fullmatch(path.name) is not None
+    return path.name in ("lock", SEALS) or TEMPORARY.fullmatch(path.name) is not None

@@ -106,8 +106,7 @@ class Measuring:
         if found.judged() == 0:
             raise RunError(f"no answer could be judged: {found.first_note}. Mend the verifier.")
         record = {**found.to_dict(), "seconds": time.monotonic() - started}
-        self.writer.answers(name, answer_table(found, self.render))
-        self.writer.evaluation(name, record)
+        self.writer.evaluation(name, record, answer_table(found, self.render))
         return record
 
     @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -156,7 +156,7 @@ class Session:
         self.lookout.resume(self.folder.metrics)
         self.sampler.load(self.learner.weights(), state.version)
         self.whole = self.learner.updates
-        return state
+        return replace(state, skips=state.skips.once_more())
 
     def _record_fault(self, folder: Path) -> str:
         """What is wrong with the records that a checkpoint stands on: then an older one may do."""
@@ -212,6 +212,7 @@ class Session:
                 if state.step % self.plan.config.run.save_every == 0:
                     self.save(state)
                     saved = state.step
+                state.skips.require()
         except Interrupted:
             pass
         except Exception as error:

@@ -10,11 +10,11 @@ from typing import Any
 
 from evenodds.bench import Report
 from evenodds.objectives import Objective
-from evenodds.records.groups import length_through
+from evenodds.records.groups import SEAL, length_through
 from evenodds.records.table import Table, as_parquet
 from evenodds.run.build import Plan, payer_of
 from evenodds.run.config import Config, to_toml
-from evenodds.run.durable import AppendLog, make_folder, remove_file, write_file
+from evenodds.run.durable import AppendLog, Seals, make_folder, remove_file, sha256, write_file
 from evenodds.run.engine import read_sittings
 from evenodds.run.environment import environment_passport
 from evenodds.run.folder import RunFolder
@@ -54,7 +54,7 @@ class RunWriter:
         """
         make_folder(self.folder.path)
         if not self.folder.config.exists():
-            write_file(self.folder.config, to_toml(config))
+            self.config(config)
         make_folder(self.folder.checkpoints)
         asked = audit_passport(audit, config.audit.verifier, config.audit.canaries)
         passports: dict[Path, Callable[[], dict[str, object]]] = {
@@ -67,25 +67,24 @@ class RunWriter:
             found = objective_passport(objective, config.objective.model_dump(), payer)
             require_same_code(self.folder, task, found, asked)
             passports[self.folder.objective] = lambda: found
-        for path, make in passports.items():
-            if not path.exists():
-                self.json(path, make())
+        self.seals.write({p: as_json(make()) for p, make in passports.items() if not p.exists()})
+
+    @property
+    def seals(self) -> Seals:
+        return Seals(self.folder.path)
+
+    def config(self, config: Config) -> None:
+        """The configuration as resolved."""
+        self.seals.write({self.folder.config: to_toml(config)})
 
     def data(self, plan: Plan, base: Mapping[str, Any], template: str | None = None) -> None:
         """The data passport again, now that the base was evaluated. See `data_passport`."""
-        self.json(self.folder.data, data_passport(plan.task, base, template))
+        self.seals.write({self.folder.data: as_json(data_passport(plan.task, base, template))})
 
-    def json(self, path: Path, value: Mapping[str, Any]) -> None:
-        make_folder(path.parent)
-        write_file(path, json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n")
-
-    def evaluation(self, name: str, value: Mapping[str, Any]) -> None:
-        self.json(self.folder.evaluation(name), value)
-
-    def answers(self, name: str, table: Table) -> None:
-        """The answers of an evaluation; before its record, which says that they are there."""
-        make_folder(self.folder.answers(name).parent)
-        write_file(self.folder.answers(name), as_parquet(table))
+    def evaluation(self, name: str, record: Mapping[str, Any], answers: Table) -> None:
+        """The answers of an evaluation, and then its record, which says that they are there."""
+        answered, recorded = self.folder.answers(name), self.folder.evaluation(name)
+        self.seals.write({answered: as_parquet(answers), recorded: as_json(record)})
 
     @property
     def metrics(self) -> AppendLog:
@@ -99,10 +98,16 @@ class RunWriter:
     def groups(self) -> AppendLog:
         return AppendLog(self.folder.groups)
 
-    def rollouts(self, step: int, table: Table) -> None:
-        """One parquet file a step."""
+    def rollouts(self, step: int, table: Table) -> str:
+        """One parquet file a step; its SHA-256."""
+        data = as_parquet(table)
         make_folder(self.folder.rollouts(step).parent)
-        write_file(self.folder.rollouts(step), as_parquet(table))
+        write_file(self.folder.rollouts(step), data)
+        return sha256(data)
+
+    def step(self, step: int, table: Table, groups: Mapping[str, Any]) -> None:
+        """The rollouts of a step, and then its line on groups, which seals them."""
+        self.groups.append({**groups, SEAL: self.rollouts(step, table)})
 
     def drop_rollouts_after(self, step: int) -> None:
         """Remove the files, and the lines on groups, of steps that a resumed run takes again."""
@@ -116,10 +121,9 @@ class RunWriter:
 
     def drop_evaluations_after(self, step: int) -> None:
         """Remove evaluations on the way that a resumed run makes again."""
-        for path in self.folder.evaluation("base").parent.glob("step-*.*"):
-            number = path.stem.removeprefix("step-")
-            if number.isdigit() and int(number) > step:
-                remove_file(path)
+        every = self.folder.evaluation("base").parent.glob("step-*.*")
+        numbers = {path: path.stem.removeprefix("step-") for path in every}
+        self.seals.remove(p for p, n in numbers.items() if n.isdigit() and int(n) > step)
 
     def engine(self, facts: Mapping[str, object], after: int) -> None:
         """What computes the steps after this one, beside what computed those before it."""
@@ -127,9 +131,15 @@ class RunWriter:
         now = {"after_step": after, **facts}
         if not before or {**before[-1], "after_step": after} != now:
             before.append(now)
-        self.json(self.folder.engine, {"sittings": before})
+        text = as_json({"sittings": before})
+        if not self.folder.engine.exists() or self.folder.engine.read_text("utf-8") != text:
+            self.seals.write({self.folder.engine: text})
 
     def forget_the_end(self) -> None:
         """Remove the evaluation of an end that is none any more: the run goes on."""
-        remove_file(self.folder.evaluation("final"))
-        remove_file(self.folder.answers("final"))
+        self.seals.remove((self.folder.evaluation("final"), self.folder.answers("final")))
+
+
+def as_json(value: Mapping[str, Any]) -> str:
+    """A record as its file has it."""
+    return json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n"

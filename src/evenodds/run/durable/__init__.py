@@ -1,7 +1,8 @@
 """The one place that writes what must survive: kill it anywhere, the last good state is there.
 
 A file or folder is made beside its target under a temporary name, brought to the disk, and
-renamed; a folder carries a manifest with the size and SHA-256 of every file, written last.
+renamed; a folder carries a manifest with the size and SHA-256 of every file, written last; the
+files of a folder that grows have seals, and its logs are known by the SHA-256 of their beginning.
 Whatever the system refuses is a RunError of one line with the path and what was needed.
 """
 
@@ -9,29 +10,39 @@ from evenodds.run.durable.disk import (
     ASIDE,
     TEMPORARY,
     make_folder,
+    remove,
     remove_file,
     temporary,
     told,
     write_file,
 )
 from evenodds.run.durable.folders import commit_folder, recover
-from evenodds.run.durable.log import AppendLog
-from evenodds.run.durable.manifest import FORMAT, MANIFEST, is_ours, verify_folder
+from evenodds.run.durable.log import AppendLog, Running, Start
+from evenodds.run.durable.manifest import FORMAT, MANIFEST, fault_of, is_ours, verify_folder
+from evenodds.run.durable.seals import SEALS, Fault, Seals, sha256
 from evenodds.run.durable.store import numbered, prune, valid_folders
 
 __all__ = [
     "ASIDE",
     "FORMAT",
     "MANIFEST",
+    "SEALS",
     "TEMPORARY",
     "AppendLog",
+    "Fault",
+    "Running",
+    "Seals",
+    "Start",
     "commit_folder",
+    "fault_of",
     "is_ours",
     "make_folder",
     "numbered",
     "prune",
     "recover",
+    "remove",
     "remove_file",
+    "sha256",
     "temporary",
     "told",
     "valid_folders",

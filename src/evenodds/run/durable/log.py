@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
 from evenodds.errors import RunError
 from evenodds.run.durable.disk import flush, flush_folder, told
+
+PIECE = 1 << 20  # bytes that are read at once
 
 
 def _line(record: Mapping[str, Any]) -> bytes:
@@ -29,6 +32,39 @@ def _whole_length(file: IO[bytes]) -> int:
         return length
     file.seek(0)
     return file.read(length).rfind(b"\n") + 1
+
+
+@dataclass(frozen=True)
+class Start:
+    """The first bytes of a file that grows. sha256: of them; None where nobody wrote it down."""
+
+    length: int
+    sha256: str | None = None
+
+
+@dataclass
+class Running:
+    """The SHA-256 of a file that grows: each call reads only what came since the one before."""
+
+    path: Path
+    length: int = 0
+    _sum: Any = field(default_factory=hashlib.sha256)
+
+    def through(self, length: int) -> Start:
+        """The file up to this length, which is at least that of the call before."""
+        if length > self.length:
+            with open(self.path, "rb") as file:
+                file.seek(self.length)
+                while self.length < length:
+                    piece = file.read(min(PIECE, length - self.length))
+                    if not piece:
+                        raise RunError(
+                            f"{str(self.path)!r} has become shorter while the run goes on. "
+                            "Leave the run's files alone, and take it up again."
+                        )
+                    self._sum.update(piece)
+                    self.length += len(piece)
+        return Start(length, self._sum.hexdigest())
 
 
 @dataclass(frozen=True)
@@ -62,6 +98,17 @@ class AppendLog:
             flush(file.fileno())
             flush_folder(self.path.parent)
             return length
+
+    def fault(self, start: Start) -> str:
+        """What is wrong with the beginning that a checkpoint knows; empty if nothing is."""
+        try:
+            there = self.path.stat().st_size if self.path.exists() else 0
+            if there < start.length:
+                return f"{str(self.path)!r} has {there} bytes, and had {start.length} at that step"
+            same = start.sha256 is None or Running(self.path).through(start.length) == start
+        except OSError as error:
+            return f"{str(self.path)!r} cannot be read ({error.strerror})"
+        return "" if same else f"{str(self.path)!r} is damaged (the SHA-256 of its lines differs)"
 
     def truncate_to(self, length: int) -> None:
         """Cut back to a length that `sync` once returned. RunError if those lines are gone."""

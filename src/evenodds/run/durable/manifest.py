@@ -56,7 +56,8 @@ def seal(folder: Path) -> None:
         flush_folder(path)
 
 
-def _is_inside(name: str) -> bool:
+def is_inside(name: str) -> bool:
+    """Whether a name that a file gives leads nowhere but below the folder."""
     return not PurePosixPath(name).is_absolute() and ".." not in PurePosixPath(name).parts
 
 
@@ -69,7 +70,7 @@ def _read_manifest(folder: Path) -> dict[str, dict[str, Any]] | None:
     with suppress(ValueError, RecursionError, KeyError, TypeError, AttributeError):
         files: dict[str, dict[str, Any]] = json.loads(data)["files"]
         whole = all(set(entry) == {"size", "sha256"} for entry in files.values())
-        if whole and all(map(_is_inside, files)) and data == manifest_text(files).encode():
+        if whole and all(map(is_inside, files)) and data == manifest_text(files).encode():
             return files
     return None
 
@@ -83,13 +84,24 @@ def _fault(path: Path, entry: Mapping[str, Any]) -> str:
     return "" if digest(path) == entry["sha256"] else "is damaged (its SHA-256 differs)"
 
 
+def _is_newer(path: Path) -> bool:
+    """Whether a manifest says that it is of a format that is not known here yet."""
+    with suppress(OSError, ValueError, RecursionError, TypeError, AttributeError):
+        named = str(json.loads(path.read_bytes()).get("format"))
+        stem, _, number = named.rpartition("-")
+        ours, _, known = FORMAT.rpartition("-")
+        return stem == ours and number.isdigit() and int(number) > int(known)
+    return False
+
+
 def fault_of(folder: Path) -> str:
     """What is wrong with a folder, naming the first bad file; empty if nothing is."""
     path = folder / MANIFEST
     try:
         files = _read_manifest(folder)
         if files is None:
-            return f"{str(path)!r} is damaged or missing"
+            newer = f"is of a newer evenodds than this one, which reads {FORMAT}"
+            return f"{str(path)!r} {newer if _is_newer(path) else 'is damaged or missing'}"
         for name, entry in files.items():
             path = folder / name
             if fault := _fault(path, entry):

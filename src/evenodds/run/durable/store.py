@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from evenodds.run.durable.disk import told
@@ -21,19 +22,23 @@ def numbered(parent: Path, prefix: str) -> list[Path]:
 
 
 def valid_folders(
-    parent: Path, prefix: str, at_most: int | None = None
+    parent: Path,
+    prefix: str,
+    at_most: int | None = None,
+    also: Callable[[Path], str] = lambda folder: "",
 ) -> tuple[list[Path], list[str]]:
     """The numbered folders whose every file is as it was written, newest first, and what to say.
 
     What to say is one line that names the damaged ones, or nothing. Reading stops after `at_most`
-    good ones: 1 is enough to go on with a run.
+    good ones: 1 is enough to go on with a run. also: what else is wrong with one whose files are
+    as they were; empty if nothing is.
     """
     good: list[Path] = []
     bad: list[str] = []
     for folder in numbered(parent, prefix):
         if len(good) == at_most:
             break
-        if fault := fault_of(folder):
+        if fault := fault_of(folder) or also(folder):
             bad.append(fault)
         else:
             good.append(folder)

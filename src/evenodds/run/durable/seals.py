@@ -1,0 +1,162 @@
+"""Seals: the SHA-256 of each file of a folder that is written whole, in a file that seals itself.
+
+A folder that comes to be at one moment has a manifest. A run folder grows, so its seals are
+written beside its files: before a file is written, its seal allows what it was and what it will
+be; afterwards only the new. A crash in between leaves a file that its seal knows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evenodds.errors import RunError
+from evenodds.run.durable.disk import flush_folder, make_folder, remove_file, write_file
+from evenodds.run.durable.manifest import digest, is_inside
+
+SEALS = "seals.json"
+FORMAT = "evenodds-seals-1"
+NOTHING = ""  # the seal of a file that is not there
+
+Known = Mapping[str, list[str]]
+"""Name below the folder -> what it may be: one SHA-256, or two of them while it is written."""
+
+
+def _text(serial: int, files: Known) -> str:
+    """The seals in their only spelling, sealed by a checksum of themselves, so any change shows."""
+    body: dict[str, Any] = {"format": FORMAT, "serial": serial, "files": files}
+    seal = hashlib.sha256(json.dumps(body, sort_keys=True, indent=1).encode()).hexdigest()
+    return json.dumps(body | {"seal": seal}, sort_keys=True, indent=1)
+
+
+def sha256(data: bytes | str) -> str:
+    """Of what `write_file` would write."""
+    return hashlib.sha256(
+        data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
+    ).hexdigest()
+
+
+@dataclass(frozen=True)
+class Fault:
+    """name: of the file, below the folder. what: is wrong with it."""
+
+    name: str
+    what: str
+    missing: bool = False
+
+
+@dataclass(frozen=True)
+class Seals:
+    """The seals of a folder. Every call reads them from the disk and leaves them there."""
+
+    folder: Path
+
+    @property
+    def path(self) -> Path:
+        return self.folder / SEALS
+
+    def read(self) -> tuple[int, dict[str, list[str]]] | None:
+        """How often they were written, and what they say; None where there are none.
+
+        Raises `RunError` where they are not as they were written.
+        """
+        if not self.path.is_symlink() and not self.path.exists():
+            return None
+        with suppress(OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
+            data = self.path.read_bytes()
+            found: Any = json.loads(data)
+            serial, files = found["serial"], found["files"]
+            if all(map(is_inside, files)) and data == _text(serial, files).encode():
+                return serial, files
+        raise RunError(
+            f"{str(self.path)!r} is damaged. Restore it; or remove it, and the records of the run "
+            "are taken as they are."
+        )
+
+    @property
+    def serial(self) -> int:
+        found = self.read()
+        return 0 if found is None else found[0]
+
+    def write(self, contents: Mapping[Path, bytes | str]) -> None:
+        """Write files below the folder, in order; each is sealed before and after."""
+        if not contents:
+            return
+        new = {self._name(path): sha256(data) for path, data in contents.items()}
+        before = self._known()
+        self._save({**before, **{n: [*self._now(before, n), seal] for n, seal in new.items()}})
+        for path, data in contents.items():
+            make_folder(path.parent)
+            write_file(path, data)
+        self._save({**self._known(), **{name: [seal] for name, seal in new.items()}})
+
+    def remove(self, paths: Iterable[Path]) -> None:
+        """Remove files below the folder, and their seals."""
+        gone = {self._name(path): path for path in paths}
+        before = self._known()
+        if not gone.keys() & before.keys() and not any(path.exists() for path in gone.values()):
+            return
+        self._save({**before, **{name: [*self._now(before, name), NOTHING] for name in gone}})
+        for path in gone.values():
+            remove_file(path)
+        for parent in {path.parent for path in gone.values() if path.parent.is_dir()}:
+            flush_folder(parent)
+        self.forget(gone)
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Take files out of the seals, and leave them where they are."""
+        names = set(names)
+        self._save({name: seal for name, seal in self._known().items() if name not in names})
+
+    def adopt(self, paths: Iterable[Path]) -> None:
+        """Seal files as they are."""
+        there = {self._name(path): [digest(path)] for path in paths if path.is_file()}
+        self._save({**self._known(), **there})
+
+    def faults(self) -> Iterator[Fault]:
+        """What is not as it was written, file by file."""
+        for name, known in self._known().items():
+            if fault := self.fault(name, known):
+                yield fault
+
+    def fault(self, name: str, known: list[str] | None = None) -> Fault | None:
+        """What is wrong with a file; None where nothing is, or nothing is known of it."""
+        known = self._known().get(name, []) if known is None else known
+        try:
+            seal = self._digest(name)
+        except OSError as error:
+            return Fault(name, f"cannot be read ({error.strerror})")
+        if not known or seal in known:
+            return None
+        if seal == NOTHING:
+            return Fault(name, "is missing", missing=True)
+        return Fault(name, "is not as it was written (its SHA-256 differs)")
+
+    def has(self, path: Path) -> bool:
+        """Whether this file is sealed, and as it was written."""
+        known = self._known().get(self._name(path), [])
+        return bool(known) and self.fault(self._name(path), known) is None
+
+    def _known(self) -> dict[str, list[str]]:
+        found = self.read()
+        return {} if found is None else found[1]
+
+    def _now(self, known: Known, name: str) -> list[str]:
+        """What a file may be at this moment: as its seal says, or as it lies there unsealed."""
+        return known[name] if name in known else [self._digest(name)]
+
+    def _digest(self, name: str) -> str:
+        path = self.folder / name
+        return digest(path) if path.is_file() else NOTHING
+
+    def _name(self, path: Path) -> str:
+        return path.relative_to(self.folder).as_posix()
+
+    def _save(self, files: Known) -> None:
+        unique = {name: sorted(set(seals), key=seals.index) for name, seals in files.items()}
+        write_file(self.path, _text(self.serial + 1, unique))
