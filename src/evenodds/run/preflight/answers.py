@@ -17,7 +17,8 @@ from evenodds.statistics import Estimate, clustered_rate
 if TYPE_CHECKING:
     from evenodds.run.preflight.ground import Probe
 
-COLUMNS = ["of", "kind", "group", "level", "status", "reward", "stop", "completion_ids"]
+COLUMNS = ["of", "kind", "group", "level", "status", "reward", "stop"]
+LENGTHS = {"tokens": "completion_ids", "asked": "prompt_ids"}
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,8 @@ class Asked:
     """One problem with the answers that were drawn to it.
 
     rewards: of those that could be judged, of which `right` are right. lengths: tokens of every
-    answer. cut: whether the budget ended it; ended: whether a token of its own did. timeouts:
-    answers of which the verifier did not come back.
+    answer; asked: of the prompt. cut: whether the budget ended it. timeouts: answers of which the
+    verifier did not come back.
     """
 
     level: int
@@ -34,28 +35,32 @@ class Asked:
     rewards: tuple[float, ...]
     lengths: tuple[int, ...]
     cut: tuple[bool, ...]
-    ended: tuple[bool, ...]
+    asked: int = 0
     timeouts: int = 0
 
     @property
     def tries(self) -> int:
         return len(self.rewards)
 
+    @property
+    def computed(self) -> int:
+        """Tokens that went through the model: the prompt once, and all answers."""
+        return self.asked + sum(self.lengths)
+
 
 @dataclass(frozen=True)
 class Sampled:
     """All answers of a probe or of an evaluation.
 
-    budget: tokens that each might have. seconds: that it took to draw `drawn` tokens, of these and
-    of others. source: what they are called. note: why there are fewer than wanted; empty where
-    there are not.
+    budget: tokens that each might have. seconds: that it took to compute `computed` tokens, of
+    these and of others, each prompt once for all answers to it. note: why there are fewer than
+    wanted; empty where there are not.
     """
 
     problems: tuple[Asked, ...]
     budget: int
     seconds: float = 0.0
-    drawn: int = 0
-    source: str = "probe"
+    computed: int = 0
     note: str = ""
 
     @cached_property
@@ -121,7 +126,7 @@ def asked_of(group: Group) -> Asked:
         tuple(float(reward) for reward in group.rewards),
         tuple(int(rollout.ids.size) for rollout in group.rollouts),
         tuple(rollout.is_truncated for rollout in group.rollouts),
-        tuple(rollout.stop is Stop.END_TOKEN for rollout in group.rollouts),
+        int(group.rollouts[0].prompt_ids.size),
         statuses.count(Status.TIMEOUT),
     )
 
@@ -133,35 +138,43 @@ def asked_in(rows: Sequence[Mapping[str, Any]]) -> Asked:
         int(rows[0]["level"]),
         sum(row["status"] == Status.RIGHT for row in judged),
         tuple(float(row["reward"]) for row in judged),
-        tuple(len(row["completion_ids"]) for row in rows),
+        tuple(row["tokens"] for row in rows),
         tuple(row["stop"] == Stop.BUDGET for row in rows),
-        tuple(row["stop"] == Stop.END_TOKEN for row in rows),
+        int(rows[0]["asked"]),
         sum(row["status"] == Status.TIMEOUT for row in rows),
     )
 
 
 def read_answers(path: Path) -> tuple[tuple[Asked, ...], int]:
     """The sampled answers to the task in a table of an evaluation, problem by problem, and the
-    tokens of all answers in it."""
+    tokens that were computed for all answers in it."""
     import pyarrow.parquet as parquet
 
-    rows = parquet.read_table(path, columns=COLUMNS).to_pylist()
-    groups: dict[int, list[Mapping[str, Any]]] = {}
-    for row in rows:
-        if (row["of"], row["kind"]) == ("task", "sampled"):
-            groups.setdefault(row["group"], []).append(row)
-    return tuple(map(asked_in, groups.values())), sum(len(row["completion_ids"]) for row in rows)
+    table = parquet.read_table(path, columns=[*COLUMNS, *LENGTHS.values()])
+    lengths = {name: _lengths(table[ids]) for name, ids in LENGTHS.items()}
+    rows = table.select(COLUMNS).to_pylist()
+    groups: dict[tuple[str, str, int], list[Mapping[str, Any]]] = {}
+    for row, tokens, asked in zip(rows, lengths["tokens"], lengths["asked"], strict=True):
+        place = (row["of"], row["kind"], row["group"])
+        groups.setdefault(place, []).append({**row, "tokens": tokens, "asked": asked})
+    problems = {place: asked_in(rows) for place, rows in groups.items()}
+    kept = [one for place, one in problems.items() if place[:2] == ("task", "sampled")]
+    return tuple(kept), sum(one.computed for one in problems.values())
+
+
+def _lengths(column: Any) -> list[int]:
+    """How many values each list of a column has."""
+    return [n for chunk in column.chunks for n in chunk.value_lengths().to_pylist()]
 
 
 def probed_answers(probe: Probe, budget: int) -> Sampled:
-    groups = (*probe.groups, *probe.batch)
-    found = tuple(map(asked_of, groups))
-    drawn = sum(rollout.ids.size for group in groups for rollout in group.rollouts)
-    return Sampled(found, budget, probe.seconds, drawn, "probe", probe.note)
+    found = tuple(map(asked_of, (*probe.groups, *probe.batch)))
+    computed = sum(one.computed for one in found)
+    return Sampled(found, budget, probe.seconds, computed, probe.note)
 
 
 def base_answers(record: Mapping[str, Any], path: Path) -> Sampled:
     """Of the evaluation of the base. record: of it; path: the table of its answers."""
-    problems, drawn = read_answers(path)
+    problems, computed = read_answers(path)
     budget, seconds = int(record["settings"]["max_tokens"]), float(record["seconds"])
-    return Sampled(problems, budget, seconds, drawn, "evaluation of the base")
+    return Sampled(problems, budget, seconds, computed)

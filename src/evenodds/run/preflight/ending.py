@@ -10,7 +10,7 @@ import torch
 
 from evenodds.domain import Rollout
 from evenodds.run.preflight.finding import Finding
-from evenodds.run.preflight.ground import Ground
+from evenodds.run.preflight.ground import Ground, asked_levels
 from evenodds.tasks.check import right_of
 
 if TYPE_CHECKING:
@@ -123,8 +123,9 @@ def pad_token(ground: Ground) -> Finding:
 def golds(ground: Ground) -> list[str]:
     """Right answers to some problems of all levels, as the task writes them."""
     task = ground.plan.task
-    each = -(-GOLDS // len(task.levels))
-    rows = [p for level in range(len(task.levels)) for p in task.held_out(level)[:each]]
+    levels = asked_levels(ground.plan)
+    each = -(-GOLDS // len(levels))
+    rows = [p for level in levels for p in task.held_out(level)[:each]]
     return [text for text in (right_of(task, problem) for problem in rows) if text is not None]
 
 

@@ -11,7 +11,7 @@ from evenodds.run.memory_text import remedy
 from evenodds.run.preflight.answers import Sampled
 from evenodds.run.preflight.finding import Finding
 from evenodds.run.preflight.ground import Ground
-from evenodds.run.preflight.pace import evaluation_tokens, pace_of
+from evenodds.run.preflight.pace import pace_of
 
 ROW, TOKEN = 80, 16  # bytes of an answer in a rollout file, and of each of its tokens
 PROBLEM = 1000  # of a problem in the record of an evaluation
@@ -93,8 +93,8 @@ def disk(written: Written, free: int) -> Finding:
 
 
 def rollout_bytes(answers: int, tokens: float) -> int:
-    """Of a step's rollouts, for so many answers with so many tokens in all."""
-    return int(answers * ROW + tokens * TOKEN)
+    """Of a file of so many answers, of so many tokens each."""
+    return int(answers * (ROW + tokens * TOKEN))
 
 
 def look_at_memory(ground: Ground) -> Finding | None:
@@ -118,14 +118,14 @@ def written_by(ground: Ground, found: Sampled, steps: int) -> Written:
     weights = sum(parameter.numel() * parameter.element_size() for parameter in learns)
     answers = config.sampling.groups * config.sampling.group_size
     mean = found.tokens / max(1, found.answers)
-    evaluated = evaluation_tokens(ground.plan, found)
-    every = config.evaluation.every
+    section, every = config.evaluation, config.evaluation.every
+    problems = section.problems * len(section.levels or ground.plan.task.levels)
+    evaluated = problems * (section.samples + section.greedy)
     return Written(
         checkpoint=3 * weights,
         kept=config.run.keep,
-        step=rollout_bytes(answers, answers * mean) + LINES,
+        step=rollout_bytes(answers, mean) + LINES,
         steps=steps,
-        evaluation=rollout_bytes(int(evaluated / max(1.0, mean)), evaluated)
-        + PROBLEM * len(found.levels) * config.evaluation.problems,
+        evaluation=rollout_bytes(evaluated, mean) + PROBLEM * problems,
         evaluations=2 + (steps // every if every else 0),
     )

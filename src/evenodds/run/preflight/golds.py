@@ -13,7 +13,7 @@ from evenodds.judge import OpenJudge, open_judge, rows_by
 from evenodds.report.text import counted
 from evenodds.run.build import judge_options, limits_of
 from evenodds.run.preflight.finding import Finding
-from evenodds.run.preflight.ground import Ground
+from evenodds.run.preflight.ground import Ground, asked_levels
 from evenodds.tasks.check import right_of, wrong_of
 from evenodds.tasks.values import short
 from evenodds.verifiers import RegisteredVerifier
@@ -21,22 +21,18 @@ from evenodds.verifiers import RegisteredVerifier
 if TYPE_CHECKING:
     from evenodds.policies import Policy
 
-GOLDS, WRONG = 32, 8  # that are looked at, over all levels
+GOLDS, WRONG = 20, 4  # that are looked at, over all levels
 FATAL = 0.1  # share of golds that are lost on the way
 CLOSED = "</think>\n"
 
 
 @dataclass(frozen=True)
 class Passed:
-    """A right answer and what is left of it when it was drawn token by token.
-
-    length: tokens, its end included.
-    """
+    """An answer and what is left of it when it was drawn token by token."""
 
     problem: Problem
     right: str
     completion: Completion
-    length: int
 
     @property
     def changed(self) -> bool:
@@ -48,24 +44,29 @@ class Passed:
         return self.changed or "<think>" in self.completion.prompt_tail
 
 
-def passed(problem: Problem, right: str, policy: Policy, limits: Limits) -> Passed:
-    """The answer as a sampler that drew these tokens would hand it over."""
+def passed(rows: Sequence[tuple[Problem, str]], policy: Policy, limits: Limits) -> list[Passed]:
+    """Problems with an answer each, as a sampler that drew the tokens of these would hand them
+    over. The budget is no matter here, for another check looks at it."""
     from evenodds.sampling.native import Pages
 
     codec = policy.codec
-    ids = list(codec.tokenizer.encode(right, add_special_tokens=False))
-    ids += sorted(codec.stop_ids)[:1]
-    drawn = replace(limits, max_tokens=len(ids) + 1)  # the budget is another check
-    pages = Pages([0], drawn, codec, policy.model.config.vocab_size)
-    line, none = np.zeros(1, np.int64), np.zeros(1, np.float32)
-    for token in ids:
-        if pages.over[0]:
-            break
-        pages.write(line, np.array([token], np.int64), none)
-    rollout = pages.rollout(0, np.zeros(0, np.int64))
-    tail = codec.tail(problem.prompt)
-    stop = Stop.END_TOKEN if rollout.stop is Stop.BUDGET else rollout.stop
-    return Passed(problem, right, Completion(rollout.text, stop, tail), len(ids))
+    end = sorted(codec.stop_ids)[:1]
+    ids = [[*codec.tokenizer.encode(said, add_special_tokens=False), *end] for _, said in rows]
+    budget = 1 + max(map(len, ids), default=0)
+    drawn = replace(limits, max_tokens=budget)
+    pages = Pages([0] * len(rows), drawn, codec, policy.model.config.vocab_size)
+    none = np.zeros(1, np.float32)
+    for line, tokens in enumerate(ids):
+        for token in tokens:
+            if not pages.over[line]:
+                pages.write(np.array([line]), np.array([token]), none)
+    found: list[Passed] = []
+    for line, (problem, said) in enumerate(rows):
+        rollout = pages.rollout(line, np.zeros(0, np.int64))
+        stop = Stop.END_TOKEN if rollout.stop is Stop.BUDGET else rollout.stop
+        tail = codec.tail(problem.prompt)
+        found.append(Passed(problem, said, Completion(rollout.text, stop, tail)))
+    return found
 
 
 def gold(lost: Sequence[Passed], looked_at: int, paid_wrong: Sequence[Passed] = ()) -> Finding:
@@ -89,23 +90,24 @@ def gold(lost: Sequence[Passed], looked_at: int, paid_wrong: Sequence[Passed] = 
 
 
 def golds(ground: Ground) -> list[Passed]:
-    """Some right answers of each level, passed through."""
-    task, policy = ground.plan.task, ground.made.policy
-    limits = limits_of(ground.plan.config, task)
-    each = max(1, GOLDS // len(task.levels))
-    problems = [p for n in range(len(task.levels)) for p in task.held_out(n)[:each]]
-    step = max(1, len(problems) // GOLDS)
-    rights = [(problem, right_of(task, problem)) for problem in problems[::step]]
-    return [passed(p, right, policy, limits) for p, right in rights if right is not None]
+    """Some right answers of each level that is asked, passed through."""
+    task = ground.plan.task
+    levels = asked_levels(ground.plan)
+    each = max(1, GOLDS // len(levels))
+    problems = [problem for level in levels for problem in task.held_out(level)[:each]]
+    chosen = problems[:: -(-len(problems) // GOLDS)]
+    rights = [(problem, right_of(task, problem)) for problem in chosen]
+    rows = [(problem, right) for problem, right in rights if right is not None]
+    return passed(rows, ground.made.policy, limits_of(ground.plan.config, task))
 
 
 def wrongs(ground: Ground, found: Sequence[Passed]) -> list[list[Passed]]:
     """Wrong answers to some of the same problems, passed through."""
     task, policy = ground.plan.task, ground.made.policy
     limits = limits_of(ground.plan.config, task)
-    chosen = found[:: max(1, len(found) // WRONG)]
+    chosen = found[:: -(-len(found) // WRONG)]
     answers = [(one.problem, wrong_of(task, one.problem, one.right)) for one in chosen]
-    return [[passed(p, said, policy, limits) for said in rows] for p, rows in answers if rows]
+    return [passed([(p, said) for said in rows], policy, limits) for p, rows in answers if rows]
 
 
 def look_at_gold(ground: Ground) -> Finding | None:

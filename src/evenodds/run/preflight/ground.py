@@ -89,3 +89,10 @@ class Ground:
         if self.base is None:
             return None
         return base_answers(self.base, self.folder.answers("base"))
+
+
+def asked_levels(plan: Plan) -> list[int]:
+    """Levels whose problems are trained on or evaluated."""
+    every = range(len(plan.task.levels))
+    config = plan.config
+    return sorted({*(config.curriculum.levels or every), *(config.evaluation.levels or every)})

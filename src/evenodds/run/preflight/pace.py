@@ -21,6 +21,7 @@ from evenodds.statistics import percent
 LEAST = 10  # steps below which a run teaches hardly anything
 LOST = 1800.0  # seconds of work that a crash may cost
 TAIL = 4.0  # seconds for saving the model and writing the report
+DOUBT = 0.7  # of what was estimated it may take this much, and no run is refused before that
 WEEK = 7 * 86_400.0
 
 
@@ -81,7 +82,7 @@ def throughput(pace: Pace, steps: int | None, limit: float | None) -> Finding:
         return Finding("throughput", "fine", what)
     enough = pace.whole(max(LEAST, steps or 0)) + 0.5 * pace.evaluation
     change = f"--run.max_time {math.ceil(1.2 * enough)}, or fewer --evaluation.problems"
-    if fits < 1:
+    if pace.fitting(limit / DOUBT) < 1:
         why = "the evaluations before and after take all the time, and no step is made"
         return Finding("throughput", "fatal", what, why, change)
     why = "the time ends before much can be learned; answers mostly grow, and later steps with them"
@@ -139,55 +140,54 @@ def pace_of_probe(plan: Plan, probe: Probe, found: Sampled, mixed: float, refere
     assert timed is not None
     times = config.sampling.groups / len(probe.batch)
     learn = times * timed.learn * mixed * config.learner.passes
-    drawn = sum(rollout.ids.size for group in probe.batch for rollout in group.rollouts)
-    rate = drawn / max(1e-9, timed.sample + timed.judge)
     if reference:
         learn += times * timed.learn / 3
-    return _pace(plan, found, rate, times * timed.sample, times * timed.judge, learn)
-
-
-def _pace(
-    plan: Plan, found: Sampled, rate: float, sample: float, judge: float, learn: float | None
-) -> Pace:
-    """rate: tokens a second that evaluations are sampled with."""
-    evaluation = evaluation_tokens(plan, found) / max(1e-9, rate)
-    way = expected_seconds(plan.config, evaluation)
-    every = plan.config.evaluation.every
-    return Pace(sample, judge, learn, evaluation, way, every)
+    evaluation = evaluation_tokens(plan, found) * seconds_a_token(found)
+    return _pace(plan, evaluation, times * timed.sample, times * timed.judge, learn)
 
 
 def pace_of_base(plan: Plan, found: Sampled, weights: Mapping[int, float]) -> Pace:
     """From the evaluation of the base, in which nothing was learned."""
     sampling = plan.config.sampling
-    rate = found.drawn / max(1e-9, found.seconds)
-    answers = sampling.groups * sampling.group_size
-    tokens = sum(
-        share * length(found, level) for level, share in weights.items() if found.level(level)
+    each = sum(
+        share * one_problem(found, level, sampling.group_size) for level, share in weights.items()
     )
-    sample = answers * tokens / max(1e-9, rate)
-    way, every = expected_seconds(plan.config, found.seconds), plan.config.evaluation.every
-    return Pace(sample, 0.0, None, found.seconds, way, every)
+    sample = sampling.groups * each * seconds_a_token(found)
+    return _pace(plan, found.seconds, sample, 0.0, None)
 
 
-def length(found: Sampled, level: int) -> float:
-    """Mean tokens of an answer at a level; of all answers where it was not asked."""
-    lengths = [n for one in found.level(level) for n in one.lengths]
-    return float(np.mean(lengths)) if lengths else float(found.lengths.mean())
+def _pace(plan: Plan, evaluation: float, sample: float, judge: float, learn: float | None) -> Pace:
+    way, every = expected_seconds(plan.config, evaluation), plan.config.evaluation.every
+    return Pace(sample, judge, learn, evaluation, way, every)
+
+
+def seconds_a_token(found: Sampled) -> float:
+    """Of those that the model computes, prompts among them: a rough rate, for batches differ."""
+    return found.seconds / max(1, found.computed)
+
+
+def one_problem(found: Sampled, level: int, answers: int) -> float:
+    """Tokens that are computed for so many answers to a problem of a level, or of any level where
+    it was not asked."""
+    rows = found.level(level) or found.problems
+    prompt = float(np.mean([one.asked for one in rows]))
+    return prompt + answers * float(np.mean([n for one in rows for n in one.lengths]))
 
 
 def evaluation_tokens(plan: Plan, found: Sampled) -> float:
-    """Tokens of the answers of one evaluation, its control task included."""
+    """Tokens that are computed in one evaluation, its control task included."""
     section, task = plan.config.evaluation, plan.task
-    each = section.samples + section.greedy
     total = 0.0
     for level in section.levels or range(len(task.levels)):
         problems = min(section.problems, len(task.held_out(level)))
-        total += problems * each * length(found, level)
+        total += problems * one_problem(found, level, section.samples)
+        total += problems * one_problem(found, level, 1) * section.greedy
     control = plan.control.task
     if control is not None:
         levels = range(len(control.levels))
         beside = sum(min(section.control_problems, len(control.held_out(n))) for n in levels)
-        total += beside * min(4, section.samples) * float(found.lengths.mean())
+        answers = min(4, section.samples)
+        total += beside * float(np.mean([one_problem(found, n, answers) for n in found.levels]))
     return total
 
 
