@@ -43,11 +43,11 @@ class Codec:
             raise UsageError(
                 "this tokenizer has no chat template. Use --task.style few_shot or bare."
             )
-        messages = [dict(message) for message in prompt]
+        from evenodds.policies.chat_template import render_chat
+
+        tokenizer = self.tokenizer
         try:
-            return self.tokenizer.apply_chat_template(
-                messages, tokenize=False, add_generation_prompt=True
-            )
+            return render_chat(tokenizer.get_chat_template(), prompt, tokenizer.special_tokens_map)
         except Exception as error:  # a template is a program: whatever it raises
             raise UsageError(
                 f"the chat template cannot be used: {one_line(error)} "

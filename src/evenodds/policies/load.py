@@ -17,8 +17,10 @@ from evenodds.policies.checks import (
     require_fitting,
 )
 from evenodds.policies.codec import Codec, stop_ids_of
+from evenodds.policies.counted import few_modules
 from evenodds.policies.policy import Policy
 from evenodds.policies.quiet import is_cut_off, quietly, silence_transformers
+from evenodds.policies.vetted import held_by, require_vetted
 
 __all__ = ["PolicyOptions", "load_policy", "merged", "outline", "resolve", "silence_transformers"]
 
@@ -52,6 +54,8 @@ def pick_device(name: str) -> torch.device:
     if not there[name.split(":")[0]]:
         raise UsageError(f"there is no {name!r} device here. Use --policy.device auto.")
     device = _device(name)
+    if device.type != "cuda" and device.index:
+        raise UsageError(f"there is no device {name!r}. Use {device.type}.")
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         raise UsageError(
             f"there is no device {name!r}: the last one is cuda:{torch.cuda.device_count() - 1}."
@@ -98,6 +102,7 @@ def resolve(name: str) -> str:
                 f"{name!r} is no model folder: it has no config.json. "
                 "Give a Hugging Face folder, a hub name, or 'abacus'."
             )
+        require_vetted(path, name)
         return str(path)
     if name.startswith((".", "/", "~")) or name.count("/") != 1:
         raise UsageError(
@@ -131,17 +136,21 @@ def _load_parts(source: str, name: str) -> tuple[Any, Any]:
     return config, tokenizer
 
 
-def _without_weights(config: Any, name: str) -> Any:
+def _without_weights(config: Any, source: str, name: str) -> Any:
     """The model on the meta device: shapes, and nothing else."""
     from transformers import AutoModelForCausalLM
 
     try:
-        with torch.device("meta"):
-            return AutoModelForCausalLM.from_config(config)
+        with torch.device("meta"), few_modules():
+            model: Any = AutoModelForCausalLM.from_config(config, trust_remote_code=False)
     except Exception as error:
         raise UsageError(
             f"{name!r} is no causal language model: {one_line(error)} Choose another policy."
         ) from error
+    if Path(source).is_dir():
+        buffers = sum(buffer.numel() * buffer.element_size() for buffer in model.buffers())
+        held_by(Path(source), name).require_enough(model.num_parameters(), buffers, name)
+    return model
 
 
 def _load_model(source: str, name: str, dtype: torch.dtype) -> Any:
@@ -201,7 +210,7 @@ def outline(options: PolicyOptions, anywhere: bool = False) -> tuple[Policy, int
     absent = anywhere and is_cuda and not torch.cuda.is_available()
     device = _device(options.device) if absent else pick_device(options.device)
     config, tokenizer = _load_parts(source, options.name)
-    model = _without_weights(config, options.name)
+    model = _without_weights(config, source, options.name)
     size = model.num_parameters()
     known = "bfloat16" if absent and options.dtype == "auto" and size > SMALL else options.dtype
     model.to(pick_dtype(known, device, size))
@@ -219,7 +228,7 @@ def load_policy(options: PolicyOptions) -> Policy:
         return _load_adapter(Path(source), options)
     device = pick_device(options.device)
     config, tokenizer = _load_parts(source, options.name)
-    size = _without_weights(config, options.name).num_parameters()
+    size = _without_weights(config, source, options.name).num_parameters()
     model = _load_model(source, options.name, pick_dtype(options.dtype, device, size))
     require_fitting(model, tokenizer, options.name)
     codec = Codec(tokenizer, stop_ids_of(tokenizer, model.generation_config, config))

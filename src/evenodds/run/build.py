@@ -17,6 +17,7 @@ from evenodds.judge import open_judge, rows_by
 from evenodds.judge.chance import NAME as COIN
 from evenodds.judge.options import JudgeOptions, default_workers
 from evenodds.places import BUNDLED, SMALL, bundled_folder, expanded
+from evenodds.run.agreement import require_curriculum_settings, require_task_settings
 from evenodds.run.audit import Evidence, evidence_of
 from evenodds.run.config import Config
 from evenodds.run.control import Beside, control_of
@@ -24,6 +25,7 @@ from evenodds.run.lookout import watch_of
 from evenodds.tasks import Task, TaskOptions, check_gold, is_file, make_task
 
 FASTEST = {"cpu": 4096, "cuda": 8192}  # tokens of a pass; measured on a CPU, on a GPU not yet
+LARGEST = 8 * 2**20  # bytes of a config.json
 OWN_TASK = "own"  # of runs from Python: `evenodds.train(problems, grade)`
 
 if TYPE_CHECKING:
@@ -40,15 +42,18 @@ def own_style(policy: str) -> str:
     folder = bundled_folder() if policy == BUNDLED else expanded(policy)
     adapter = _json(folder / "adapter_config.json")
     if adapter:
-        return own_style(str(adapter.get("base_model_name_or_path") or ""))
+        base = str(adapter.get("base_model_name_or_path") or "")
+        folder = bundled_folder() if base == BUNDLED else expanded(base)
     return str(_json(folder / "config.json").get("prompt_style", "few_shot"))
 
 
 def _json(path: Path) -> dict[str, Any]:
-    """The object in a file; empty where there is none."""
+    """The object in a file; empty where there is none, or nothing that a library would open."""
     try:
+        if not path.is_file() or path.stat().st_size > LARGEST:
+            return {}
         found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return cast(dict[str, Any], found) if isinstance(found, dict) else {}
 
@@ -77,6 +82,7 @@ def task_of(config: Config) -> Task:
             "this run was made from Python, with problems that only its script has. "
             "Go on by the same call with the same run.name."
         )
+    require_task_settings(section)
     return make_task(
         section.name,
         TaskOptions(
@@ -119,19 +125,15 @@ def checked_levels(levels: tuple[int, ...], key: str, task: Task) -> tuple[int, 
 
 def _labels(config: Config, task: Task) -> list[str]:
     """The labels of the levels that `curriculum.levels` numbers from 0."""
-    chosen = config.curriculum.levels or (round(config.curriculum.start or 0.0),)
+    chosen = config.curriculum.levels or ()
     return [task.levels[level] for level in checked_levels(chosen, "curriculum.levels", task)]
 
 
 def curriculum_of(config: Config, task: Task) -> Curriculum:
     """The curriculum at its start; settings of other kinds than the chosen one are left aside."""
     section = config.curriculum
+    require_curriculum_settings(section)
     top = len(task.levels) - 1
-    if section.levels is not None and section.kind != "fixed":
-        raise UsageError(
-            f"curriculum.levels is for the kind 'fixed', not {section.kind!r}. "
-            "Leave it out, or use --curriculum fixed."
-        )
     start = section.start or 0.0
     if start > top:
         raise UsageError(
