@@ -10,7 +10,6 @@ import torch
 
 from evenodds.batch import Batch, Packed, advantages, collate, lay_out
 from evenodds.domain import Extent, Group, Status, Stop, Verdict
-from evenodds.errors import RunError
 from evenodds.objectives import RECIPES, Objective, make_objective
 from tests.tiny import make_group, make_rollout
 
@@ -220,8 +219,11 @@ def test_an_answer_longer_than_the_budget_stands_alone() -> None:
         assert [micro.index for micro in found] == [(2,), (0,), (1,)]
 
 
-def test_advantages_that_are_no_numbers_end_with_the_credit_named() -> None:
-    group = make_group([1, 1], [2, 3], key="a")
-    broken = Objective(credit=lambda rewards: rewards * np.nan)
-    with pytest.raises(RunError, match=r"advantages of 'a' are not finite.*objective\.credit"):
-        collate([group], broken)
+@pytest.mark.parametrize("whiten", [False, True])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_a_reward_that_is_not_finite_reaches_the_learner_and_no_other_group(bad, whiten) -> None:
+    """Compared, it would make its group seem to agree; whitened, it would be in every group."""
+    groups = [make_group([1, 0], [2, 3], key="a"), make_group([1, bad], [2, 3], key="b")]
+    batch = collate(groups, Objective(whiten=whiten))
+    found = {answer.index: bool(np.isfinite(answer.advantage)) for answer in batch.answers}
+    assert found == {0: True, 1: True, 2: False, 3: False}

@@ -13,13 +13,13 @@ from evenodds.errors import UsageError
 from evenodds.judge import InlineJudge
 from evenodds.learner import Update
 from evenodds.objectives import EntropyBonus, Objective, make_objective
+from evenodds.records.table import by_place
 from evenodds.run.records import step_metrics
 from evenodds.sampling.scripted import ScriptedSampler
 from evenodds.step import (
     State,
     StepConfig,
     Tools,
-    by_place,
     nothing_because,
     train_step,
 )

@@ -20,7 +20,6 @@ from torch import Tensor
 
 from evenodds.credit import whitened
 from evenodds.domain import Extent, Group, Limits, Rollout
-from evenodds.errors import RunError
 from evenodds.objectives import Objective, Tokens
 
 Logprobs = NDArray[np.floating]
@@ -80,7 +79,8 @@ class Batch:
 def advantages(groups: Sequence[Group], objective: Objective) -> list[NDArray[np.float64]]:
     """[groups][G] the advantage of each rollout; 0 for those that could not be judged.
 
-    Whitening is over the tokens of the answers that are in the loss.
+    Whitening is over the tokens of the answers that are in the loss. Those of a group with a reward
+    that is not finite are NaN, and so no update is made of them.
     """
     result = [np.zeros(len(group.rollouts)) for group in groups]
     for group, credit in zip(groups, result, strict=True):
@@ -94,6 +94,7 @@ def advantages(groups: Sequence[Group], objective: Objective) -> list[NDArray[np
     ]
     judged = np.concatenate([group.judged for group in groups])
     values, weights = np.concatenate(result), np.concatenate(tokens)
+    judged &= np.isfinite(values)  # else all were NaN, and nobody could say where it came from
     values[judged] = whitened(values[judged], weights[judged].astype(np.float64))
     return np.split(values, np.cumsum([len(credit) for credit in result])[:-1])
 
@@ -103,14 +104,11 @@ def _rows(group: Group) -> Iterator[tuple[Rollout, bool]]:
 
 
 def _credited(group: Group, objective: Objective) -> NDArray[np.float64]:
-    with np.errstate(all="ignore"):  # what overflows is said below, in one line
-        credit = objective.credit(group.rewards)
-    if not np.isfinite(credit).all():
-        raise RunError(
-            f"the advantages of {group.problem.key!r} are not finite, for the rewards "
-            f"{group.rewards.tolist()!r:.80}. Mend objective.credit, or the verifier's scores."
-        )
-    return credit
+    """A reward that is no number would make its group seem to agree, so it is never compared."""
+    if not np.isfinite(group.rewards).all():
+        return np.full(group.rewards.shape, np.nan)
+    with np.errstate(all="ignore"):  # what overflows ends no run: the learner skips the update
+        return objective.credit(group.rewards)
 
 
 def _in_loss(rollout: Rollout, judged: bool, objective: Objective) -> bool:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,8 +14,7 @@ from torch import Tensor, nn
 
 from evenodds import diagnostics
 from evenodds.batch import Batch, Cells, MicroBatch, lay_out
-from evenodds.errors import NotFinite
-from evenodds.machine import usable_cores
+from evenodds.finite import Evidence, Fault, Guard
 from evenodds.objectives import Objective, Scored, Tokens
 
 
@@ -50,6 +48,12 @@ class Update:
     logprobs: Mapping[int, NDArray[np.float32]]
     entropies: Mapping[int, NDArray[np.float32]] | None = None
     last_logprobs: Mapping[int, NDArray[np.float32]] | None = None
+    skipped: Fault | None = None
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether weights have changed."""
+        return bool(self.metrics)
 
 
 class Scorer(Protocol):
@@ -100,11 +104,12 @@ class _Pass:
     pieces: Mapping[int, NDArray[np.float32]]
     entropies: Mapping[int, NDArray[np.float32]]
     micro_batches: int
+    evidence: Evidence
 
 
 def _seen(tokens: Tokens, scored: Scored) -> dict[str, Tensor]:
     """What is kept of a micro-batch for the diagnostics. position: in its answer."""
-    starts = tokens.lengths.cumsum(0) - tokens.lengths
+    starts, slope = tokens.lengths.cumsum(0) - tokens.lengths, tokens.logprobs.grad
     numbers = torch.arange(len(tokens.rollout), device=starts.device)
     kept = {
         "logprobs": tokens.logprobs,
@@ -116,6 +121,7 @@ def _seen(tokens: Tokens, scored: Scored) -> dict[str, Tensor]:
         "clipped": scored.clipped,
         "position": numbers - starts[tokens.rollout],
         "loss": scored.loss[None],
+        "slope": torch.zeros_like(tokens.logprobs) if slope is None else slope,
     }
     return {name: value.detach() for name, value in kept.items() if value is not None}
 
@@ -161,7 +167,11 @@ def by_answer(
 
 
 class TorchLearner:
-    """AdamW on the trainable parameters of `policy`. Dropout is off: the ratio must start at 1."""
+    """AdamW on the trainable parameters of `policy`. Dropout is off: the ratio must start at 1.
+
+    A pass in which a number is not finite is not taken: weights, moments and counts stay exactly
+    as they were. A weight that is not finite itself is put back from a copy.
+    """
 
     def __init__(self, policy: Trainable, options: LearnerOptions) -> None:
         self.policy, self.options = policy, options
@@ -173,6 +183,7 @@ class TorchLearner:
             betas=(options.beta1, options.beta2),
             weight_decay=options.weight_decay,
         )
+        self.guard = Guard(policy.model, self.parameters)
         if options.gradient_checkpointing:
             _checkpoint_activations(policy.model)
 
@@ -181,76 +192,86 @@ class TorchLearner:
         return self.parameters
 
     def update(self, batch: Batch, objective: Objective) -> Update:
-        """`passes` optimizer steps on one batch. Raises `NotFinite` if a gradient is not."""
-        first, norm = self._step(batch, objective)
-        last = first
+        """`passes` optimizer steps on one batch, or as many as are finite; see `Update.skipped`."""
+        first = self._step(batch, objective)
+        if isinstance(first, Fault):
+            return Update({}, {}, skipped=first)
+        last, taken, skipped = first, 1, None
         again = batch.with_first(first.pieces)  # what the first pass saw is what a later one leaves
-        for _ in range(self.options.passes - 1):
-            last, norm = self._step(again, objective)
+        while taken < self.options.passes and skipped is None:
+            found = self._step(again, objective)
+            if isinstance(found, Fault):
+                skipped = replace(found, turn=taken + 1)
+            else:
+                last, taken = found, taken + 1
         metrics = {
             "loss": last.loss,
             "extent/tokens": batch.extent.tokens,
             "extent/rollouts": batch.extent.rollouts,
             "extent/max_tokens": batch.extent.max_tokens,
             "micro_batches": first.micro_batches,
-            "passes": self.options.passes,
-            "grad_norm": norm,
+            "passes": taken,
+            "grad_norm": float(last.evidence.norms[-1]),
             "learning_rate": self._rate(self.updates - 1),
             **_measured(first, last, objective),
         }
-        again_seen = last.pieces if self.options.passes > 1 else None
-        return Update(metrics, first.pieces, first.entropies, again_seen)
+        again_seen = last.pieces if taken > 1 else None
+        return Update(metrics, first.pieces, first.entropies, again_seen, skipped)
 
     def _rate(self, update: int) -> float:
         warm = min(1.0, (update + 1) / max(1, self.options.warmup_steps))
         return self.options.learning_rate * warm
 
-    def _step(self, batch: Batch, objective: Objective) -> tuple[_Pass, float]:
+    def _step(self, batch: Batch, objective: Objective) -> _Pass | Fault:
+        """One pass and its optimizer step; or what is not finite, and nothing has changed."""
         self.optimizer.zero_grad(set_to_none=True)
         done = self._backward(batch, objective)
-        if not np.isfinite([done.seen["log_ratio"], done.seen["old"]]).all():
-            raise NotFinite(
-                f"a log-probability of update {self.updates + 1} is not finite, in the learner or "
-                "in what the sampler recorded. Use --policy.dtype float32, or a sound model."
-            )
-        try:
-            norm = nn.utils.clip_grad_norm_(
-                self.parameters.values(), self.options.max_grad_norm, error_if_nonfinite=True
-            )
-        except RuntimeError as error:
-            raise NotFinite(
-                f"the gradient of update {self.updates + 1} is not finite. "
-                "Lower --learner.learning_rate, or use --policy.dtype float32."
-            ) from error
+        options, rate = self.options, self._rate(self.updates)
+        farthest = rate * options.max_grad_norm / self.optimizer.defaults["eps"]
+        fault = self.guard.fault(done.evidence, rate * options.weight_decay, farthest)
+        if fault is not None:
+            self.optimizer.zero_grad(set_to_none=True)
+            return fault
+        norm = done.evidence.norms[-1]
+        nn.utils.clip_grads_with_norm_(self.parameters.values(), options.max_grad_norm, norm)
         for group in self.optimizer.param_groups:
-            group["lr"] = self._rate(self.updates)
+            group["lr"] = rate
         self.optimizer.step()
         self.updates += 1
-        return done, float(norm)
+        self.guard.keep()
+        return done
 
     def _backward(self, batch: Batch, objective: Objective) -> _Pass:
         """Gradients of the whole batch, added up over its micro-batches."""
         rows: list[dict[str, Tensor]] = []
+        norms: list[Tensor] = []
         micros: list[MicroBatch] = []
         for micro in asked(self.policy, batch, self.options.micro_batch_tokens):
             logprobs, entropy = ask(self.policy, micro, batch.temperature, objective.entropy != 0)
+            logprobs.retain_grad()  # [n]: it tells which answer a bad gradient comes from
             tokens = micro.tokens(logprobs, entropy)
             scored = objective.score(tokens, batch.extent)
             scored.loss.backward()
             rows.append(_seen(tokens, scored))
+            norms.append(self.guard.gradient())
             micros.append(micro)
+        sizes = {answer.index: answer.ids.size for answer in batch.answers}
+        parts = [np.repeat(m.index, [sizes[index] for index in m.index]) for m in micros]
         pieces = by_answer(micros, [row["logprobs"] for row in rows])
         entropies = by_answer(micros, [row["entropy"] for row in rows])
         seen = _moved(rows)
-        return _Pass(float(seen.pop("loss").sum()), seen, pieces, entropies, len(rows))
+        losses = seen.pop("loss")
+        evidence = Evidence(seen, losses, torch.stack(norms), parts)
+        return _Pass(float(losses.sum()), seen, pieces, entropies, len(rows), evidence)
 
     def state(self) -> tuple[dict[str, torch.Tensor], dict[str, int]]:
-        """Optimizer moments by parameter name, and the counts, for a checkpoint."""
+        """Optimizer moments by parameter name, and the counts, for a checkpoint: all finite."""
         names = list(self.parameters)
         tensors: dict[str, torch.Tensor] = {}
         for number, moments in self.optimizer.state_dict()["state"].items():
             for kind, value in moments.items():
                 tensors[f"{names[number]}::{kind}"] = torch.as_tensor(value)
+        self.guard.require(tensors)
         return tensors, {"updates": self.updates}
 
     def restore(self, tensors: Mapping[str, torch.Tensor], counts: Mapping[str, int]) -> None:
@@ -263,6 +284,7 @@ class TorchLearner:
         full = self.optimizer.state_dict()
         self.optimizer.load_state_dict({**full, "state": state})
         self.updates = int(counts["updates"])
+        self.guard.keep()
 
 
 def _measured(first: _Pass, last: _Pass, objective: Objective) -> dict[str, float]:
@@ -298,9 +320,3 @@ def _checkpoint_activations(model: Any) -> None:
     enable({"use_reentrant": False})
     model.enable_input_require_grads()
     model.train()
-
-
-def prepare_process() -> None:
-    """Threads capped to usable cores; OMP_NUM_THREADS, where it is set, is what is wanted."""
-    if "OMP_NUM_THREADS" not in os.environ:
-        torch.set_num_threads(usable_cores())

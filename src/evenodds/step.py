@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from evenodds.batch import advantages, collate
 from evenodds.curricula import Curriculum
 from evenodds.domain import Group, Limits, training_seed
 from evenodds.errors import UsageError
+from evenodds.finite import NONE, Skips
 from evenodds.judge import Judge, begin
 from evenodds.learner import Learner, Update
 from evenodds.objectives import EntropyBonus, Objective, shaped
@@ -55,7 +55,7 @@ class State:
 
     Randomness is a function of (seed, step), so there is no generator to save: what a step draws
     depends on nothing but these two numbers. bonus: what a nat of entropy is paid, where that
-    follows the entropy; without one the objective's own coefficient stays.
+    follows the entropy; without one the objective's own coefficient stays. skips: of updates.
     """
 
     curriculum: Curriculum
@@ -64,6 +64,7 @@ class State:
     version: int = 0
     tokens: int = 0
     bonus: EntropyBonus | None = None
+    skips: Skips = NONE
 
     def rng(self, turn: int = 0) -> np.random.Generator:
         """Fresh for every step and round: what is proposed."""
@@ -76,16 +77,15 @@ class State:
 
     def observed(self, groups: list[Group]) -> State:
         drawn = sum(rollout.ids.size for group in groups for rollout in group.rollouts)
-        return replace(
-            self,
-            curriculum=self.curriculum.observe(groups),
-            step=self.step + 1,
-            tokens=self.tokens + drawn,
-        )
+        tokens, curriculum = self.tokens + drawn, self.curriculum.observe(groups)
+        return replace(self, curriculum=curriculum, step=self.step + 1, tokens=tokens)
 
-    def updated(self, update: Update) -> State:
+    def updated(self, update: Update, keys: Sequence[str]) -> State:
+        state = replace(self, skips=self.skips.counted(self.step, update.skipped, keys))
+        if not update.is_taken:
+            return state
         bonus = self.bonus and self.bonus.observe(update.metrics["entropy"])
-        return replace(self, version=self.version + 1, bonus=bonus)
+        return replace(state, version=self.version + 1, bonus=bonus)
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,7 @@ class StepReport:
     """What a step did: its groups, and the update unless there was nothing to learn from.
 
     objective: the one that was used. sizes: how many groups each round of sampling drew, in order.
+    skipped: why no weight has changed. fault: why a pass, and those behind it, were not taken.
     """
 
     groups: list[Group]
@@ -100,6 +101,7 @@ class StepReport:
     sizes: tuple[int, ...] = ()
     update: Update | None = None
     skipped: str = ""
+    fault: str = ""
 
     @property
     def rounds(self) -> int:
@@ -107,7 +109,8 @@ class StepReport:
 
 
 def train_step(state: State, tools: Tools, config: StepConfig) -> tuple[State, StepReport]:
-    """One policy update."""
+    """One policy update. Raises `NotFinite` behind too many that were skipped in a row."""
+    state.skips.require()
     objective = state.bonus.applied(config.objective) if state.bonus else config.objective
     require_reference(objective, tools)
     groups, sizes = answered(state, tools, config)
@@ -118,8 +121,9 @@ def train_step(state: State, tools: Tools, config: StepConfig) -> tuple[State, S
         groups = tools.reference.annotate(groups)
     groups = [shaped(group, objective) for group in groups]
     state, update = learned(state, groups, tools, objective)
-    skipped = "" if update is not None else nothing_because(groups, objective)
-    return state, StepReport(groups, objective, sizes, update, skipped)
+    fault = state.skips.fault if update and update.skipped else ""
+    skipped = "" if update and update.is_taken else fault or nothing_because(groups, objective)
+    return state, StepReport(groups, objective, sizes, update, skipped, fault)
 
 
 def learned(
@@ -130,8 +134,9 @@ def learned(
     if not batch.prompts:
         return state, None
     update = tools.learner.update(batch, objective)
-    state = state.updated(update)
-    tools.sampler.load(tools.learner.weights(), state.version)
+    state = state.updated(update, [group.problem.key for group in groups for _ in group.rollouts])
+    if update.is_taken:
+        tools.sampler.load(tools.learner.weights(), state.version)
     return state, update
 
 
@@ -178,9 +183,3 @@ def nothing_because(groups: list[Group], objective: Objective) -> str:
     if all(rollout.is_truncated for group in groups for rollout in group.rollouts):
         return "every answer was cut by the budget: raise sampling.max_tokens"
     return "every group agreed: nothing to learn from"
-
-
-def by_place(report: StepReport, values: Mapping[int, Any] | None) -> dict[tuple[int, int], Any]:
-    """(group, answer) -> what an update says of that answer; it numbers the answers of a step."""
-    places = [(g, a) for g, group in enumerate(report.groups) for a in range(len(group.rollouts))]
-    return {places[index]: value for index, value in (values or {}).items()}

@@ -19,7 +19,7 @@ import torch
 from evenodds.batch import collate, lay_out
 from evenodds.credit import CREDITS, leave_one_out, standardized
 from evenodds.domain import Extent, Group, Limits, Problem, Rollout, Status, Stop, Verdict
-from evenodds.errors import RunError, UsageError
+from evenodds.errors import UsageError
 from evenodds.judge import ScriptedJudge
 from evenodds.lab.abacus_model import make_tokenizer
 from evenodds.learner import LearnerOptions, TorchLearner, ask
@@ -195,16 +195,17 @@ def test_mask_nan_outside() -> None:
 
 @pytest.mark.parametrize("correction", ["none", *CORRECTIONS])
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_nan_inside_the_mask_still_raises(correction, bad) -> None:
+def test_nan_inside_the_mask_is_still_found(correction, bad) -> None:
     """Also with a correction, whose mask would give such a token the weight 0 and hide it."""
     policy = make_policy("qwen3")
     groups = [make_group([1, 0], [3, 3])]
     groups[0].rollouts[0].logprobs[1] = bad
     objective = make_objective(correction=correction)
     learner = TorchLearner(policy, LearnerOptions())
-    with pytest.raises(RunError, match="not finite"):
-        learner.update(collate(groups, objective), objective)
-    assert learner.updates == 0
+    update = learner.update(collate(groups, objective), objective)
+    assert update.skipped is not None and update.skipped.answers == (0,)
+    assert "sampler" in update.skipped.tensor
+    assert learner.updates == 0 and not update.is_taken
 
 
 def drawn_by(pages: Pages, completions) -> None:

@@ -12,7 +12,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "evenodds"
 FLOORS = [
     ["errors", "own", "machine", "places", "domain", "credit", "similarity", "statistics"],
     ["sandbox", "verifiers", "tasks", "curricula"],
-    ["objectives", "batch", "diagnostics"],
+    ["objectives", "batch", "diagnostics", "finite"],
     ["judge", "policies", "sampling", "learner", "reference"],
     ["step", "evaluation", "alarms"],
     ["bench", "records", "report", "viewer", "sinks", "run", "replay", "lab"],

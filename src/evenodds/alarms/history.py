@@ -146,12 +146,15 @@ def expected_informative(row: Row, size: int) -> float | None:
 def _broken(row: Row) -> str:
     """The first number of the row that is not finite, in words; empty where all are.
 
-    In metrics.jsonl such a number is null, for JSON has none.
+    In metrics.jsonl such a number is null, for JSON has none. Where an update was skipped for one,
+    the row says which.
     """
+    if row.get("fault"):
+        return " ".join(str(row["fault"]).split())[:200]
     for name, value in row.items():
         is_broken = value is None or (isinstance(value, float) and not math.isfinite(value))
         if is_broken and not name.startswith("time/"):
-            return f"{name} is not a finite number"
+            return f"{name} is not a finite number in this step"
     return ""
 
 

@@ -137,10 +137,10 @@ def sampler_mismatch(history: History, threshold: float) -> Sign | None:
 
 
 def non_finite(history: History, threshold: float) -> Sign | None:
-    """A metric of the update that is not a number, or infinite."""
+    """A number of the update, or a metric, that is not a number, or infinite."""
     if not history.broken:
         return None
-    return Sign(1.0, f"{history.broken} in this step")
+    return Sign(1.0, history.broken)
 
 
 def length_blowup(history: History, threshold: float) -> Sign | None:
@@ -248,8 +248,8 @@ RULES = (
         "non_finite",
         non_finite,
         0.0,
-        "metrics that are no finite number",
-        "loss, gradient or another metric is NaN or infinite",
+        "steps with a number that is not finite",
+        "a number of the update is NaN or infinite, so that it was skipped, or a metric is",
         "Lower learner.learning_rate, or use policy.dtype float32",
     ),
 )

@@ -48,7 +48,7 @@ class Watch:
 
     rules: tuple[Rule, ...] = RULES
     thresholds: Mapping[str, float] = field(default_factory=dict[str, float])
-    stop: frozenset[str] = frozenset({"non_finite"})
+    stop: frozenset[str] = frozenset()
     history: History = field(default_factory=History)
     active: Mapping[str, tuple[Alarm, int]] = field(default_factory=dict[str, tuple[Alarm, int]])
 
@@ -87,7 +87,7 @@ class Watch:
 def make_watch(
     facts: Facts,
     off: Iterable[str] = (),
-    stop: Iterable[str] = ("non_finite",),
+    stop: Iterable[str] = (),
     thresholds: Mapping[str, Any] | None = None,
 ) -> Watch:
     """The watch as a configuration declares it.
@@ -102,7 +102,7 @@ def make_watch(
                 raise UsageError(
                     f"alarms.{key} names no alarm. Got {name!r}. {nearest(name, NAMES)}"
                 )
-    both = sorted({*off} & {*stop} - {"non_finite"})
+    both = sorted({*off} & {*stop})
     if both:
         raise UsageError(
             f"the alarm {both[0]!r} is in alarms.off and in alarms.stop. Take it out of one."

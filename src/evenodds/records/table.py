@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,6 @@ from evenodds.judge.audit import Audit
 from evenodds.records.columns import COLUMNS, Kind, arrow
 
 if TYPE_CHECKING:
-    from evenodds.objectives import Objective
     from evenodds.step import StepReport
 
 Values = NDArray[Any]
@@ -95,7 +94,13 @@ VALUES: dict[str, Callable[[Kept], Any]] = {
 }
 
 
-def _why(group: Group, place: int, objective: Objective, signal: bool, learned: bool) -> str:
+def by_place(report: StepReport, values: Mapping[int, Any] | None) -> dict[tuple[int, int], Any]:
+    """(group, answer) -> what an update says of that answer; it numbers the answers of a step."""
+    places = [(g, a) for g, group in enumerate(report.groups) for a in range(len(group.rollouts))]
+    return {places[index]: value for index, value in (values or {}).items()}
+
+
+def _why(group: Group, place: int, report: StepReport, signal: bool, learned: bool) -> str:
     """Why a rollout is not in the loss; empty where it is. signal: its group has advantages."""
     if not group.judged[place]:
         return "could not be judged"
@@ -103,14 +108,15 @@ def _why(group: Group, place: int, objective: Objective, signal: bool, learned: 
         return "it has no tokens"
     if not signal:
         return "its group agreed"
-    if objective.mask_truncated and group.rollouts[place].is_truncated:
+    if report.objective.mask_truncated and group.rollouts[place].is_truncated:
         return "cut by the budget"
-    return "" if learned else "its step had nothing to learn from"
+    if learned:
+        return ""
+    return "its update was skipped" if report.fault else "its step had nothing to learn from"
 
 
 def _kept(report: StepReport, prompts: Sequence[str], audit: Audit | None) -> Iterator[Kept]:
     from evenodds.batch import advantages
-    from evenodds.step import by_place
 
     update = report.update
     learned = by_place(report, update and update.logprobs)
@@ -132,7 +138,7 @@ def _kept(report: StepReport, prompts: Sequence[str], audit: Audit | None) -> It
                 verdict=verdict,
                 audit=None if audit is None else audit[g][a],
                 advantage=float(credit[a]),
-                why=_why(group, a, report.objective, signal, at in learned),
+                why=_why(group, a, report, signal, at in learned),
                 learned=learned.get(at),
                 last=last.get(at),
                 entropy=entropies.get(at),

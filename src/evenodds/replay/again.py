@@ -134,7 +134,7 @@ def _replayed_step(ground: Ground, step: int, names: Sequence[Name]) -> Iterator
     ]
     every = [one for row in matches for one in row]
     row = ground.metrics.get(step, {})
-    loss = step_loss(recorded, _objective_then(ground, row), ground.learner.options.passes)
+    loss = step_loss(recorded, _objective_then(ground, row), ground.passes(step))
     for name in names:
         group, (problem, rollouts) = recorded[name.group], again[name.group]
         answer, share = group.answers[name.answer], share_of(recorded, name[1:], loss, row)

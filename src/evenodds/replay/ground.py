@@ -131,9 +131,20 @@ class Ground:
         objective = self.objective_now()
         groups = [self.exact(recorded) for recorded in self.recorded(step)]
         tools = Tools(self.engine.sampler, ScriptedJudge({}), self.learner)
-        self.state, update = learned(self.state.observed(groups), groups, tools, objective)
-        self.again += 1
+        self.state, update, passes = self.state.observed(groups), None, self.passes(step)
+        if passes:  # as many as then: what was not finite may have been of the machine
+            self.learner.options = replace(self.learner.options, passes=passes)
+            self.state, update = learned(self.state, groups, tools, objective)
+            self.again += 1
         self._compare(step, update)
+
+    def passes(self, step: int) -> int:
+        """Optimizer steps that a step took: fewer where one was skipped, none where the first."""
+        planned, row = self.plan.config.learner.passes, self.metrics.get(step, {})
+        if "fault" not in row:
+            return planned
+        taken = row.get("passes", 0)
+        return taken if isinstance(taken, int) and 0 <= taken <= planned else planned
 
     def objective_now(self) -> Objective:
         """The objective of the next step, whose entropy coefficient may move."""
@@ -154,7 +165,7 @@ class Ground:
         if self.departure is not None:
             return
         now = dict(update.metrics) if update is not None else {}
-        if (update is None) == ("loss" in row):
+        if bool(now) != ("loss" in row):
             self.departure = Departure(step, "loss", row.get("loss"), now.get("loss"))
         for name, value in now.items():
             if self.departure is None and name in row and row[name] not in (value, None):

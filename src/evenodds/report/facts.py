@@ -26,6 +26,7 @@ def progress(run: RunRecord) -> dict[str, Any]:
         "steps": int(last.get("step", 0)),
         "skipped_steps": sum("skipped" in row for row in run.metrics),
         "updates": _count_updates(run),
+        "skipped_updates": sum("fault" in row for row in run.metrics),
         "learning_rate": rates[-1] if rates else None,
         "tokens": _number(last.get("num_tokens")),
         "seconds": _number(last.get("time/elapsed")),
@@ -130,7 +131,9 @@ def _updates(run: RunRecord) -> str:
         return ""
     updates, rate = done["updates"], done["learning_rate"]
     last = f", the last with learning rate {rate:.3g}" if rate is not None else ""
-    return f"{updates:,}{last}"
+    lost = done["skipped_updates"]
+    skipped = f"; {lost:,} more skipped: a number was not finite" if lost else ""
+    return f"{updates:,}{last}{skipped}"
 
 
 def _not_judged(run: RunRecord) -> str:

@@ -129,12 +129,13 @@ def step_line(
 
 def signal(metrics: Mapping[str, Any]) -> list[str]:
     """`mixed 62 %`, the share of the groups that teach; `not judged 3 %` of the answers, where
-    there are such; `no update` where none was made."""
+    there are such; `no update` where none was made, `update skipped` for a number not finite."""
     share = metrics.get("groups/mixed")
     mixed = [f"mixed {100 * share:.0f} %"] if is_number(share) else []
     left_out = sum(share for _, share in not_judged(metrics))
     unjudged = [f"not judged {100 * left_out:.2g} %"] if left_out else []
-    return [*mixed, *unjudged, *(["no update"] if "skipped" in metrics else [])]
+    without = ["no update"] if "skipped" in metrics else []
+    return [*mixed, *unjudged, *(["update skipped"] if "fault" in metrics else without)]
 
 
 def not_judged(metrics: Mapping[str, Any]) -> list[tuple[str, float]]:

@@ -132,6 +132,9 @@ def step_metrics(
         metrics |= {"entropy/coefficient": report.objective.entropy}
     if report.update is not None:
         metrics |= report.update.metrics
+    metrics["update/skipped"] = after.skips.total
     if report.skipped:
         metrics["skipped"] = report.skipped
+    if report.fault:
+        metrics["fault"] = report.fault
     return {name: value for name, value in metrics.items() if value is not None}

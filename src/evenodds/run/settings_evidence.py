@@ -73,7 +73,7 @@ class AlarmsSection(Section):
 
     off: tuple[str, ...] = Field((), description="alarms that are not looked for")
     stop: tuple[str, ...] = Field(
-        ("non_finite",), description="alarms that end the run, after saving it; or none"
+        (), description="alarms that end the run, after saving it", examples=["passk_fall"]
     )
     thresholds: dict[str, Any] = Field(
         {}, description="other thresholds than the defaults, such as entropy_collapse=0.3"
