@@ -124,7 +124,7 @@ def test_toml_reads_back_equal(text, number, seed) -> None:
     config = make_config(
         {
             "run": {"seed": seed, "max_time": number},
-            "policy": {"name": text.encode("utf-8", "ignore").decode()},
+            "policy": {"name": text.encode("utf-8", "ignore").decode() or "p"},
             "curriculum": {"levels": [1, 2]},
         }
     )

@@ -9,6 +9,28 @@ from typing import Any, NoReturn
 
 from evenodds.errors import UsageError, nearest
 
+LONG_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"  # what a web page makes of `--`
+
+
+class Once(argparse.Action):
+    """What argparse does with a value, but never with two that differ: the first would be lost."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        before: dict[str, Any] = vars(namespace).setdefault("_given", {})
+        if option_string is not None and before.get(self.dest, values) != values:
+            raise UsageError(
+                f"{option_string} is given twice, as {before[self.dest]!r} and as {values!r}. "
+                "Leave one out."
+            )
+        before[self.dest] = values
+        setattr(namespace, self.dest, values)
+
 
 class Parser(argparse.ArgumentParser):
     """argparse whose errors are ours: one line, exit 2."""
@@ -22,6 +44,8 @@ class Parser(argparse.ArgumentParser):
             usage=f"evenodds {prog} {usage}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
+        for name in (None, "store"):
+            self.register("action", name, Once)
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}. See {self.prog} --help.")
@@ -32,10 +56,14 @@ class Parser(argparse.ArgumentParser):
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
         """Like parse_args, with the nearest spelling for a flag that is not there."""
+        flags = [flag for action in self._actions for flag in action.option_strings]
+        for word in arguments:
+            plain = f"--{word.lstrip(LONG_DASHES).split('=')[0]}"
+            if word[:1] in LONG_DASHES and word and plain in flags:
+                raise UsageError(f"{word!r} begins with a long dash. Did you mean {plain!r}?")
         found, left = self.parse_known_args(arguments)
         if left:
-            flags = [flag for action in self._actions for flag in action.option_strings]
             word = left[0].split("=")[0]
-            near = nearest(word, flags).split("Choose")[0]
-            raise UsageError(f"unknown argument {word!r}. {near}See {self.prog} --help.")
+            near = nearest(word, flags).split("Choose")[0] if word.startswith("-") else ""
+            raise UsageError(f"unknown argument {word[:200]!r}. {near}See {self.prog} --help.")
         return found

@@ -89,7 +89,16 @@ def fresh_name(task: str, policy: str, now: datetime, root: Path | None = None) 
 
 
 def require_space(path: Path, needed: int) -> None:
-    """UsageError if fewer than `needed` bytes are free where `path` would lie. Writes nothing."""
+    """UsageError if no folder can be there, or fewer than `needed` bytes are free.
+
+    Writes nothing.
+    """
+    there = next((above for above in (path, *path.parents) if _is_there(above)), path)
+    if _is_there(there) and not there.is_dir():
+        raise UsageError(
+            f"there can be no folder {str(path)!r}: {str(there)!r} is no folder. "
+            "Choose another run.root."
+        )
     try:
         free = free_disk(path)
     except OSError as error:

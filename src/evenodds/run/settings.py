@@ -24,6 +24,8 @@ class Section(BaseModel):
         if isinstance(value, str) and value.encode("utf-8", "replace") != _bytes(value):
             raise PydanticCustomError("kind", "text that UTF-8 can hold")
         kinds = _kinds(cls.model_fields[info.field_name or ""].annotation)
+        if value == "" and str in kinds:
+            raise PydanticCustomError("kind", "a text that is not empty")
         items: list[Any] = [*value] if isinstance(value, list | tuple) else [value]
         if {int, float} & kinds and any(isinstance(item, bool) for item in items):
             raise PydanticCustomError("kind", "a whole number" if int in kinds else "a number")

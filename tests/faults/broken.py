@@ -1,0 +1,52 @@
+"""One wrong request: the files it needs, what is asked, and what its answer must say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.faults.asked import Answer, ask
+
+TRAIN = ("train", "c.toml")
+
+
+@dataclass(frozen=True)
+class Broken:
+    """says: words that the line must have. meant: what a misspelling should have been.
+
+    content: of `c.toml`. make: puts other files into the folder. codes: exits that are right.
+    seconds: how long it may take.
+    """
+
+    kind: str
+    what: str
+    arguments: Sequence[str] = TRAIN
+    says: tuple[str, ...] = ()
+    meant: str = ""
+    content: bytes | None = None
+    make: Callable[[Path], object] | None = None
+    codes: tuple[int, ...] = (2,)
+    seconds: float = 2.0
+    stdin: str = ""
+
+    def put(self, folder: Path) -> None:
+        if self.content is not None:
+            (folder / "c.toml").write_bytes(self.content)
+        if self.make is not None:
+            self.make(folder)
+
+    def is_meant(self, answer: Answer) -> bool:
+        """Whether the line suggests what was meant, first or among what is equally near."""
+        hint = answer.err.partition("Did you mean ")[2].partition("?")[0]
+        return repr(self.meant) in hint.split(" or ")
+
+    def faults(self, answer: Answer) -> list[str]:
+        found = answer.faults(self.codes, self.says)
+        slow = answer.seconds > self.seconds
+        return [*found, f"took {answer.seconds:.1f} s"] if slow else found
+
+
+def answered(one: Broken, folder: Path) -> Answer:
+    one.put(folder)
+    return ask(one.arguments, folder, stdin=one.stdin)
