@@ -15,7 +15,7 @@ from evenodds.run.preflight.answers import Sampled, base_answers, probed_answers
 if TYPE_CHECKING:
     from evenodds.objectives import Objective
     from evenodds.run.making import Engine
-    from evenodds.run.preflight.trial import Trial
+    from evenodds.run.preflight.trial import Corners, Trial
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,13 @@ class Ground:
         from evenodds.run.preflight.trial import draw_trial
 
         return draw_trial(self.plan, self.made.sampler)
+
+    @cached_property
+    def corners(self) -> Corners:
+        """Two of them, with their log-probabilities by the model itself and by the learner."""
+        from evenodds.run.preflight.trial import corners_of
+
+        return corners_of(self.made.policy, self.trial)
 
     @cached_property
     def sampled(self) -> Sampled | None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from evenodds.domain import Limits
 from evenodds.run.preflight.finding import Finding
 from evenodds.run.preflight.ground import Ground
-from evenodds.run.preflight.trial import Gap, by_model, is_exact, judged, problems_of
+from evenodds.run.preflight.trial import Gap, is_exact, judged, problems_of
 
 if TYPE_CHECKING:
     from evenodds.policies import Policy
@@ -77,8 +77,8 @@ def generation_config(ground: Ground) -> Finding:
 
 def distribution(ground: Ground) -> Finding:
     """Recorded log-probabilities are a plain softmax, and drawn tokens are spread as it says."""
-    policy, trial = ground.made.policy, ground.trial.corners
-    gap = Gap.between(trial.recorded, by_model(policy, trial))
+    policy, corners = ground.made.policy, ground.corners
+    gap = Gap.between(corners.trial.recorded, corners.alone)
     level = judged(gap, is_exact(policy))
     if level == "fatal":
         return _bent(f"recorded log-probabilities differ from a plain softmax by {gap}")

@@ -19,7 +19,6 @@ from evenodds.run.preflight.trial import (
     SEED,
     Gap,
     by_learner,
-    by_model,
     draw_trial,
     is_exact,
     judged,
@@ -57,11 +56,10 @@ def first_ratio(ground: Ground) -> Finding:
 
 def positions(ground: Ground) -> Finding:
     """The same answers alone by the model itself, in a padded batch, and packed."""
-    policy, trial = ground.made.policy, ground.trial.corners
-    alone = by_model(policy, trial)
-    gaps = {"padded": Gap.between(padded(policy, trial), alone)}
+    policy, corners = ground.made.policy, ground.corners
+    gaps = {"padded": Gap.between(padded(policy, corners.trial), corners.alone)}
     if policy.can_share:
-        gaps["packed"] = Gap.between(by_learner(policy, trial), alone)
+        gaps["packed"] = Gap.between(corners.learned, corners.alone)
     worst = max(gaps, key=lambda name: (not gaps[name].is_finite, gaps[name].most))
     level = judged(gaps[worst], is_exact(policy))
     if level == "fine":

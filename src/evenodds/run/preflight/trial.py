@@ -39,12 +39,6 @@ class Trial:
         return [rollout for group in self.groups for rollout in group]
 
     @property
-    def corners(self) -> Trial:
-        """One answer each to the shortest and to the longest prompt: padding at its largest."""
-        order = sorted(self.groups, key=lambda group: group[0].prompt_ids.size)
-        return replace(self, groups=tuple(group[:1] for group in (order[0], order[-1])))
-
-    @property
     def recorded(self) -> Values:
         """[tokens] log-probabilities that the sampler wrote down, answer after answer."""
         return np.concatenate([r.logprobs for r in self.rollouts]).astype(np.float64)
@@ -109,6 +103,24 @@ def by_model(policy: Policy, trial: Trial) -> Values:
         targets = row[rollout.prompt_ids.size :, None]
         found.append(logprobs.gather(-1, targets)[:, 0].cpu().numpy())
     return np.concatenate(found).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Corners:
+    """One answer each to the shortest and to the longest prompt: padding at its largest.
+
+    alone: by the model itself, a row at a time. learned: as the learner asks for them.
+    """
+
+    trial: Trial
+    alone: Values
+    learned: Values
+
+
+def corners_of(policy: Policy, trial: Trial) -> Corners:
+    order = sorted(trial.groups, key=lambda group: group[0].prompt_ids.size)
+    two = replace(trial, groups=tuple(group[:1] for group in (order[0], order[-1])))
+    return Corners(two, by_model(policy, two), by_learner(policy, two))
 
 
 @dataclass(frozen=True)

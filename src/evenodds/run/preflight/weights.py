@@ -23,8 +23,8 @@ MOSTLY = 0.5  # share of weights that a step is too small for
 
 def dropout(ground: Ground) -> Finding:
     """A forward pass is the same twice."""
-    policy, trial = ground.made.policy, ground.trial.corners
-    gap = Gap.between(by_learner(policy, trial), by_learner(policy, trial))
+    policy, corners = ground.made.policy, ground.corners
+    gap = Gap.between(by_learner(policy, corners.trial), corners.learned)
     named = dict(_dropouts(policy))
     if gap.most:
         shown = ", ".join(f"{name} {value:g}" for name, value in named.items()) or "no dropout"
