@@ -23,6 +23,7 @@ Measure = Callable[[float | None], list[Row]]
 PARTS: dict[str, tuple[str, ...]] = {  # file in durability_parts -> the figures that it prints
     "cost": ("R14",),
     "soak": ("soak",),
+    "configs": ("R10",),
 }
 
 
