@@ -21,13 +21,13 @@ from jinja2.exceptions import SecurityError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
-SECONDS = 2.0  # of this thread's processor time, for one conversation
+SECONDS = 1.0  # of this thread's processor time, for one conversation
 LARGEST = 2**20  # characters and entries of one value, and of all that is written
 PRODUCT = 2**26  # of the sizes and numbers that go into one call
 NUMBER = 100_000  # whole numbers that are given to a call: widths, counts
 DIGITS = 4096  # bits of a whole number
 UNKNOWN = 10_000  # entries of what tells its length only when it is read
-EVERY = 32  # steps between two looks at the clock
+EVERY = 8  # steps between two looks at the clock
 WIDTH = re.compile(r"\d{5}")
 WITHOUT = ("lipsum", "cycler")
 SLOW = ("wordwrap", "urlize", "pprint", "filesizeformat", "random", "center", "xmlattr")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,11 @@ from evenodds.policies.checks import (
     require_fitting,
 )
 from evenodds.policies.codec import Codec, stop_ids_of
-from evenodds.policies.counted import few_modules
+from evenodds.policies.counted import MODULES, few_modules
 from evenodds.policies.policy import Policy
 from evenodds.policies.quiet import is_cut_off, quietly, silence_transformers
 from evenodds.policies.vetted import held_by, require_vetted
+from evenodds.policies.vetted.files import read_object
 
 __all__ = ["PolicyOptions", "load_policy", "merged", "outline", "resolve", "silence_transformers"]
 
@@ -111,18 +113,47 @@ def resolve(name: str) -> str:
     return name
 
 
+def _fetched(source: str, kept: bool) -> Path | None:
+    """Where the hub's cache has what is small of a model of the hub; None where it has nothing.
+
+    It is fetched by itself, so that it can be looked at before anything is made of it.
+    """
+    from transformers.utils import cached_file
+
+    found: list[Any] = []
+    for file in ("config.json", "generation_config.json", "tokenizer.json"):
+        with suppress(Exception):  # what is missing is said by what needs it
+            found.append(cached_file(source, file, local_files_only=kept))
+    return Path(found[0]).parent if found and found[0] else None
+
+
+def _unloadable(source: str, name: str, folder: Path | None, error: Exception) -> UsageError:
+    if folder is not None and (code := read_object(folder / "config.json", name).get("auto_map")):
+        return UsageError(
+            f"{name!r} wants code of its own to be run ({str(code)[:80]}), which is never done. "
+            "Give a model that transformers knows by itself."
+        )
+    if Path(source).is_dir():
+        return UsageError(
+            f"cannot load a model from {name!r}: {one_line(error)} Mend its config.json."
+        )
+    return UsageError(
+        f"cannot load a model from {name!r}: there is no such folder, and {one_line(error)} "
+        "Check the name and the network."
+    )
+
+
 def _load_parts(source: str, name: str) -> tuple[Any, Any]:
     from transformers import AutoConfig, AutoTokenizer
 
     kept = is_cut_off(source)
+    folder = Path(source) if Path(source).is_dir() else _fetched(source, kept)
+    if folder is not None:
+        require_vetted(folder, name)
     try:
         config = AutoConfig.from_pretrained(source, trust_remote_code=False, local_files_only=kept)
     except Exception as error:
-        where = "" if Path(source).is_dir() else "there is no such folder, and "
-        raise UsageError(
-            f"cannot load a model from {name!r}: {where}{one_line(error)} Check the name and the "
-            "network."
-        ) from error
+        raise _unloadable(source, name, folder, error) from error
     try:
         tokenizer = AutoTokenizer.from_pretrained(
             source, trust_remote_code=False, local_files_only=kept
@@ -140,16 +171,17 @@ def _without_weights(config: Any, source: str, name: str) -> Any:
     """The model on the meta device: shapes, and nothing else."""
     from transformers import AutoModelForCausalLM
 
+    held = held_by(Path(source), name) if Path(source).is_dir() else None
     try:
-        with torch.device("meta"), few_modules():
+        with torch.device("meta"), few_modules(min(held.modules, MODULES) if held else MODULES):
             model: Any = AutoModelForCausalLM.from_config(config, trust_remote_code=False)
     except Exception as error:
         raise UsageError(
             f"{name!r} is no causal language model: {one_line(error)} Choose another policy."
         ) from error
-    if Path(source).is_dir():
+    if held is not None:
         buffers = sum(buffer.numel() * buffer.element_size() for buffer in model.buffers())
-        held_by(Path(source), name).require_enough(model.num_parameters(), buffers, name)
+        held.require_enough(model.num_parameters(), buffers, name)
     return model
 
 

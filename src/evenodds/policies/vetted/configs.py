@@ -14,6 +14,7 @@ LARGEST = 10**12
 STRUCTURAL = re.compile(r"layer|block|expert|label|head|depth|stage|group|branch|codebook", re.I)
 MOST_PARTS = 100_000  # of what a library makes an object of each
 DTYPE = re.compile(r"(?:torch\.)?(?:auto|half|double|float|b?float(?:16|32|64)|float8_\w{1,12})")
+DTYPES = ("dtype", "torch_dtype")
 IMPLEMENTATIONS = re.compile(r"[a-z0-9_]{1,40}")
 READ = ("config.json", "generation_config.json")
 
@@ -34,7 +35,7 @@ def _fault(key: str, value: Any) -> str:
             return f"more than {LARGEST:,}"
         if STRUCTURAL.search(key) and abs(value) > MOST_PARTS:
             return f"more than {MOST_PARTS:,}"
-    if key in ("dtype", "torch_dtype") and value is not None and not _is_dtype(value):
+    if key in DTYPES and value is not None and not _is_dtype(value):
         return "which is no precision"
     if key.endswith("implementation") and value is not None and not _is_built_in(value):
         return "which is code from elsewhere"
@@ -50,13 +51,13 @@ def _is_built_in(value: Any) -> bool:
 
 
 def _leaves(table: Any, name: str, file: str, depth: int = 0) -> Iterator[tuple[str, Any]]:
-    """Every value with the key that it stands under."""
+    """Every value with the key that it stands under; of a list each, but of one for a precision."""
     if depth > DEEPEST:
         raise refused(name, f"{file!r} is nested too deep")
     for key, value in cast(dict[str, Any], table).items():
         if isinstance(value, dict):
             yield from _leaves(value, name, file, depth + 1)
-        elif isinstance(value, list):
+        elif isinstance(value, list) and key not in DTYPES:
             yield from _of_list(key, cast(list[Any], value), name, file, depth + 1)
         else:
             yield key, value

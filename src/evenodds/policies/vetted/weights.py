@@ -33,6 +33,11 @@ class Held:
     bytes: int
     tensors: int
 
+    @property
+    def modules(self) -> int:
+        """More modules than a model of so many tensors has."""
+        return 2000 + 16 * self.tensors
+
     def require_enough(self, parameters: int, buffers: int, name: str) -> None:
         """A model must not be much larger than its files: config.json can ask for any size.
 
