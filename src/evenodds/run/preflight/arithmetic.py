@@ -14,7 +14,7 @@ from evenodds.statistics.checks import normal_quantile
 
 FEW = 16  # answers of a step below which its gradient is mostly noise
 CADENCE = 20  # steps between checkpoints by default: a shorter run is meant to be short
-GAIN = 0.05  # a gain that a run should be able to show
+GAIN, LARGE = 0.05, 0.10  # a gain that a run should be able to show, and that it must
 CHANGED = 0.04  # variance between problems of what training changes; see docs/doctor.md
 
 
@@ -100,14 +100,14 @@ def held_out(problems: int, samples: int) -> Finding:
         f"{counted(problems, 'held-out problem')} × {samples} answers show a gain to about "
         f"± {100 * half:.1f} points"
     )
-    if half <= GAIN:
+    if half <= LARGE:
         return Finding("held_out", "fine", what)
     wanted = math.ceil(problems * (half / GAIN) ** 2)
     return Finding(
         "held_out",
         "warning",
         what,
-        f"a smaller gain cannot be told from none: {100 * GAIN:g} points need about {wanted:,}",
+        f"a smaller gain cannot be told from none: {100 * GAIN:g} points need about {wanted:,} problems",
         "more of --evaluation.problems (and --task.held_out), or of --evaluation.samples",
     )
 

@@ -15,6 +15,7 @@ from evenodds.run.preflight.ground import Ground
 from evenodds.statistics import Estimate, clustered_rate, expected_informative, mixture, percent
 
 LITTLE = 0.20  # share of mixed groups below which most of what is drawn teaches nothing
+CUT = 0.25  # share of answers that are cut, from which on that is what is wrong
 SHOWN = 6  # levels that are named
 
 
@@ -65,6 +66,9 @@ def informative(
     )
     if share.mean >= LITTLE:
         return Finding("informative", "fine", what)
+    if found.truncated.mean > CUT:
+        cut = f"{percent(found.truncated.mean)} of the answers were cut by the budget"
+        return Finding("informative", "skipped", f"{cut}, so that solve rates say nothing yet")
     right, tries = sum(one.right for one in found.problems), sum(o.tries for o in found.problems)
     sure = share.high < LITTLE
     if not right and not found.partial:
