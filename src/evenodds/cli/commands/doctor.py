@@ -35,6 +35,8 @@ exit codes: 0 nothing fatal (there may be warnings), 2 wrong usage, 3 something 
 docs/doctor.md lists every check, and the mistake that it finds.
 """
 
+SOUND = "nothing stands in the way of a run"
+
 
 def main(arguments: list[str]) -> int:
     parser = Parser("doctor", USAGE, ABOUT, EPILOG)
@@ -60,9 +62,13 @@ def _text(config: Config, diagnosis: Diagnosis) -> str:
     from evenodds.report.text import one_line
     from evenodds.run.preflight.show import lines
 
-    title = one_line(f"{config.policy.name} and {config.task.name}", 76)
+    title = one_line(f"doctor: {config.policy.name} and {config.task.name}", 76)
     took = ", ".join(f"{part} {seconds:.1f} s" for part, seconds in diagnosis.seconds.items())
-    return "\n".join([title, *lines(diagnosis.findings, diagnosis.ignored), took])
+    fatal = diagnosis.fatal
+    end = f"fatal: {', '.join(f.name for f in fatal)}" if fatal else SOUND
+    return "\n".join(
+        [title, *lines(diagnosis.findings, diagnosis.ignored), took, one_line(end, 76)]
+    )
 
 
 def _json(diagnosis: Diagnosis) -> str:

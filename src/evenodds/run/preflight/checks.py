@@ -62,6 +62,7 @@ CHECKS: dict[str, Check] = {
     "positions": Check(ratio.positions, "start"),
     "generation_config": Check(neutral.generation_config, "start"),
     "distribution": Check(neutral.distribution, "start"),
+    "unnamed_tokens": Check(neutral.unnamed_tokens, "start"),
     "gold": Check(golds.look_at_gold, "start"),
     "context": Check(budget.look_at_context, "start"),
     "memory": Check(fits.look_at_memory, "start"),

@@ -98,9 +98,9 @@ def _stage(name: str, found: Diagnosis) -> Generator[None]:
 
 def _made(config: Config, found: Diagnosis, tell: Tell) -> Ground:
     """All that `train` makes before its first evaluation, in the order in which it does."""
-    from evenodds.run.engine import prepare_process
     from evenodds.policies.load import load_policy
     from evenodds.run.build import policy_options
+    from evenodds.run.engine import prepare_process
     from evenodds.run.making import check_fit, engine_around
 
     with found.timed("task"):
@@ -146,6 +146,6 @@ def _told_model(made: Engine) -> Finding:
     return Finding(
         "model",
         "fine",
-        f"{policy.name}, {policy.size / 1e6:,.1f} M parameters in {dtype} on "
+        f"{policy.name}, {policy.size / 1e6:,.3g} M parameters in {dtype} on "
         f"{policy.device.type}; {kind}",
     )

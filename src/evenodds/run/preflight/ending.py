@@ -166,7 +166,7 @@ def _cutting(text: str, cut: int, total: int) -> Finding:
 def ends(ground: Ground) -> Finding | None:
     """The policy does come to an end within its budget. Needs answers: in `doctor` alone."""
     probe = ground.probe
-    if probe is None or not probe.rollouts:
+    if probe is None or not probe.rollouts or not ground.made.policy.codec.stop_ids:
         return None
     cut = sum(rollout.is_truncated for rollout in probe.rollouts)
     total, budget = len(probe.rollouts), ground.plan.config.sampling.max_tokens

@@ -45,6 +45,7 @@ NEUTRAL: Mapping[str, tuple[object, ...]] = {
 
 DRAWS = 256
 EXPECTED = 5.0  # draws that a cell of the chi-square has at least
+UNNAMED = 0.01  # of the mass, on tokens without a text
 SURPRISING = 6.0  # standard deviations: about one in 10^9
 
 
@@ -92,6 +93,27 @@ def distribution(ground: Ground) -> Finding:
     if cells < 2:
         what = "recorded log-probabilities are a plain softmax"
     return Finding("distribution", "fine", f"{what}; log-probabilities differ by {gap}")
+
+
+def unnamed_tokens(ground: Ground) -> Finding | None:
+    """Rows of the embedding that no token of the tokenizer has are not drawn."""
+    policy = ground.made.policy
+    known, rows = len(policy.codec.tokenizer), policy.model.get_input_embeddings().weight.shape[0]
+    if rows <= known:
+        return None
+    ids = ground.corners.trial.groups[0][0].prompt_ids
+    mass = float(_first(policy, ids, ground.trial.temperature)[known:].sum())
+    what = f"the model has {rows} tokens, the tokenizer {known}; the others have {mass:.1%} behind "
+    if mass < UNNAMED:
+        return Finding("unnamed_tokens", "fine", what + "a prompt")
+    return Finding(
+        "unnamed_tokens",
+        "warning",
+        what + "a prompt",
+        "they are drawn, and have no text: the embedding was made larger after training, or the "
+        "tokenizer is another model's",
+        "the tokenizer that belongs to the model, in its folder",
+    )
 
 
 def _bent(what: str) -> Finding:

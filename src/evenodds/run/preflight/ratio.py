@@ -10,6 +10,7 @@ import torch
 
 from evenodds.batch import collate
 from evenodds.domain import Group, Status, Verdict
+from evenodds.errors import RunError
 from evenodds.learner import LearnerOptions, TorchLearner
 from evenodds.objectives import make_objective
 from evenodds.run.build import learner_options
@@ -43,7 +44,11 @@ def _change(policy: Policy) -> str:
 
 def first_ratio(ground: Ground) -> Finding:
     """Log-probabilities of fresh answers by the learner against those that the sampler recorded."""
-    policy, trial = ground.made.policy, ground.trial
+    policy = ground.made.policy
+    try:
+        trial = ground.trial
+    except RunError as error:  # what is no distribution cannot be drawn from
+        return Finding("ratio", "fatal", str(error), WHY, _change(policy))
     options = learner_options(ground.plan.config, policy, ground.made.memory)
     gap = Gap.between(by_learner(policy, trial, options.micro_batch_tokens), trial.recorded)
     level = judged(gap, is_exact(policy))

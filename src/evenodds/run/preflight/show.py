@@ -10,6 +10,7 @@ from evenodds.run.preflight.finding import Finding, Level
 
 WIDTH = 80
 ORDER: tuple[Level, ...] = ("fatal", "warning", "skipped", "fine")
+BAD: tuple[Level, ...] = ("fatal", "warning")
 SIGNS: dict[Level, str] = {"fatal": "✗", "warning": "!", "skipped": "–", "fine": "✓"}
 
 
@@ -21,28 +22,28 @@ def told(finding: Finding) -> str:
 
 def lines(findings: Sequence[Finding], ignored: Sequence[str] = ()) -> Iterator[str]:
     """All findings, and how many there are of each level."""
-    for level in ORDER:
-        for finding in findings:
-            if finding.level == level:
-                yield from _lines(finding, finding.name in ignored)
+    ordered = sorted(findings, key=lambda finding: ORDER.index(finding.level))
+    yield from (line for f in ordered if f.level in BAD for line in _bad(f, f.name in ignored))
+    yield ""
+    yield from (line for f in ordered if f.level not in BAD for line in _good(f))
     yield ""
     yield _counts(findings)
 
 
-def _lines(finding: Finding, is_ignored: bool) -> Iterator[str]:
-    level = f"{finding.level}, ignored" if is_ignored else finding.level
-    is_bad = finding.level in ("fatal", "warning")
-    head = f"{SIGNS[finding.level]} {finding.name}" + (f" ({level})" if is_bad else "")
-    if not is_bad:
-        yield from _wrapped(f"{head}: ", finding.what, 4)
-        return
+def _bad(finding: Finding, is_ignored: bool) -> Iterator[str]:
+    """A name, and what, why and what to do below it."""
     yield ""
-    yield head
+    level = f"{finding.level}, ignored" if is_ignored else finding.level
+    yield f"{SIGNS[finding.level]} {finding.name} ({level})"
     yield from _wrapped("    ", finding.what, 4)
     if finding.why:
         yield from _wrapped("    why: ", finding.why, 9)
     if finding.change:
         yield from _wrapped("    do:  ", finding.change, 9)
+
+
+def _good(finding: Finding) -> list[str]:
+    return _wrapped(f"{SIGNS[finding.level]} {finding.name}: ", finding.what, 4)
 
 
 def _wrapped(head: str, text: str, indent: int) -> list[str]:

@@ -114,7 +114,7 @@ def learns(ground: Ground) -> Finding:
             f"{len(names) - len(learning)} of {len(names)} weights are frozen", frozen
         )
     kind = "of an adapter; the base is frozen" if policy.is_adapter else "of all weights"
-    return Finding("learns", "fine", f"{count / 1e6:,.1f} M parameters {kind}")
+    return Finding("learns", "fine", f"{count / 1e6:,.3g} M parameters {kind}")
 
 
 def _unlearning(what: str, which: str = "") -> Finding:
