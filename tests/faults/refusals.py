@@ -145,23 +145,33 @@ def went_on(base: Undisturbed, name: str) -> str:
 
 
 def goes_on(base: Undisturbed, name: str) -> str:
-    """The same command again, on a disk that is well: what differs from the undisturbed run.
-
-    An older checkpoint may stay, where to clear it was what failed; the next step would do it.
-    """
+    """The same command again, on a disk that is well: what differs from the undisturbed run."""
     ended = start(base.arguments(name), base.root / f"{name}.again").wait()
     if ended.code:
         return f"it does not go on: exit {ended.code}: {ended.err}"
-    run, found = base.root / name, fingerprint(base.root / name)
-    older = set(found["names"]) - set(base.print["names"])
-    if all(path.startswith(f"checkpoints/{PREFIX}") for path in older):
-        found["names"] = [path for path in found["names"] if path not in older]
-    if odd := differences(found, base.print):
+    return amiss(base.root / name, base.print)
+
+
+def amiss(run: Path, wanted: dict[str, Any]) -> str:
+    """What differs in a run that has ended, or is left over in it.
+
+    An older checkpoint may stay, where to clear it was what failed; the next one would do it.
+    """
+    empty = [str(path) for path in run.rglob("*") if path.is_file() and not path.stat().st_size]
+    if odd := [path for path in empty if Path(path).name != "lock"]:
+        return f"{odd[0]!r} is empty"
+    found = fingerprint(run)
+    older = {path for path in found["names"] if path.startswith(f"checkpoints/{PREFIX}")}
+    older -= set(wanted["names"])
+    found["names"] = [path for path in found["names"] if path not in older]
+    if odd := differences(found, wanted):
         return f"it comes to something else: {odd[:4]}"
     return f"left over: {leftovers(run)[:3]}" if leftovers(run) else ""
 
 
-TIMED = re.compile(rb'"(time/[a-z_]+|seconds|elapsed|metrics_length)": ?[0-9.e+-]+')
+TIMED = re.compile(
+    rb'"(time/[a-z_]+|seconds|elapsed|length|seals)": ?[0-9.e+-]+|"(sha256|seal)": ?"[0-9a-f]+"'
+)
 """What a clock wrote, or is as long as what a clock wrote."""
 
 UNREAD = ("config.toml", "lock", "seals.json", "report.html", "report.md", "summary.json")

@@ -25,12 +25,16 @@ def write_page(folder: Path) -> Path:
 def _put(target: Path, text: str) -> None:
     """Put a file in place at once: a reader sees the old one or the new one, never a part.
 
-    A report can be written again from the records, so it is not forced to the disk. The temporary
-    name is one that the run's own clean-up removes should this process be killed here.
+    It is on the disk before it has its name: a power cut would else leave an empty page, which a
+    run that has ended takes for its report. The temporary name is one that the run's own clean-up
+    removes should this process be killed here.
     """
     temporary = target.parent / f".evenodds-tmp-{os.getpid()}-{secrets.token_hex(4)}"
     try:
-        temporary.write_text(text, encoding="utf-8")
+        with open(temporary, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(temporary, target)
     except BaseException:
         with suppress(OSError):  # why it could not be written is what counts
