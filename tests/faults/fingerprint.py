@@ -12,7 +12,7 @@ from pyarrow import parquet
 from safetensors.numpy import load_file
 
 CLOCKS = ("time/",)  # of a line of the metrics
-PASSING = ("elapsed", "metrics_length")  # of a checkpoint's state: seconds, and bytes of seconds
+PASSING = ("elapsed", "logs", "seals")  # of a checkpoint: seconds, and what has seconds in it
 
 
 def fingerprint(run: Path) -> dict[str, Any]:

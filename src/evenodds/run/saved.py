@@ -13,6 +13,7 @@ from evenodds.curricula import load_curriculum
 from evenodds.errors import RunError, UsageError
 from evenodds.finite import NONE, Skips
 from evenodds.objectives import EntropyBonus
+from evenodds.records.groups import FILE as GROUPS
 from evenodds.run.durable import Start
 from evenodds.step import State
 from evenodds.tasks import Task
@@ -20,6 +21,7 @@ from evenodds.tasks import Task
 FORMAT = 2
 FILE = "state.json"
 KEYS = ("state", "learner", "moments", "elapsed", "pending", "logs", "seals")
+LOGS = ("metrics.jsonl", GROUPS, "alarms.jsonl")
 FIRST = {"state", "learner", "elapsed", "metrics_length"}  # of format 1, which had no number
 
 COUNTS = ("total", "in_a_row", "step")  # of skipped updates
@@ -90,8 +92,11 @@ def read_saved_state(folder: Path) -> Saved:
     pending = None if record["pending"] is None else dict(_part(record, "pending", path))
     if pending is not None:
         _require(pending, ["step"], path, "pending.")
+        if pending["step"] != parts["state"]["step"]:
+            raise RunError(_other(path, "has the line of another step under 'pending'"))
     logs = {name: _start(parts["logs"], name, path) for name in parts["logs"]}
-    _require(logs, ["metrics.jsonl"], path, "logs.")
+    asked = LOGS if record.get("format") == FORMAT else LOGS[:1]
+    _require(logs, asked, path, "logs.")
     with _understood(path):
         progress = Progress(float(record["elapsed"]), logs, pending, _count(record["seals"]))
         moments = _count(record["moments"])

@@ -7,7 +7,7 @@ by the SHA-256 of their beginning, and a line on groups has that of its step's r
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from evenodds.errors import RunError
@@ -121,6 +121,14 @@ def fault_at(folder: RunFolder, saved: Saved, damaged: Sequence[Fault]) -> str:
     if Seals(folder.path).serial < saved.progress.seals:
         return f"{str(Seals(folder.path).path)!r} is older than this checkpoint. {AS_IT_IS}"
     return _log_fault(folder, saved) or _rollout_fault(folder, saved)
+
+
+def cut_back(folder: RunFolder, logs: Mapping[str, Start]) -> None:
+    """Take out of the files of lines what belongs to steps that are taken again."""
+    for path in log_files(folder):
+        start = logs.get(path.name)
+        if start is not None and (start.length or path.exists()):
+            AppendLog(path).truncate_to(start.length)
 
 
 def _log_fault(folder: RunFolder, saved: Saved) -> str:

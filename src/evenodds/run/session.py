@@ -150,7 +150,7 @@ class Session:
         if gone := sealed.missing_rollouts(self.folder, read_saved_state(folders[0])):
             self.view.note(gone)
         self.clock.before = progress.elapsed
-        self.writer.metrics.truncate_to(progress.logs[self.folder.metrics.name].length)
+        sealed.cut_back(self.folder, progress.logs)
         self.pending = progress.pending
         self._drop_after(state.step, state.step - (self.pending is not None))
         self.lookout.resume(self.folder.metrics)

@@ -135,7 +135,7 @@ class Seals:
             return None
         if seal == NOTHING:
             return Fault(name, "is missing", missing=True)
-        return Fault(name, "is not as it was written (its SHA-256 differs)")
+        return Fault(name, "is damaged (its SHA-256 differs)")
 
     def has(self, path: Path) -> bool:
         """Whether this file is sealed, and as it was written."""
