@@ -65,9 +65,10 @@ class Fault:
     def told(self, keys: Sequence[str]) -> str:
         """In a sentence that begins with the tensor. keys: of the problem of each rollout."""
         named = list(dict.fromkeys(f"{keys[index]!r:.80}" for index in self.answers))
-        where = f"micro-batch {self.micro_batch} of {self.of}, pass {self.turn}"
         if not named:
-            return f"the {self.tensor} is not finite, though no answer shows it. {self.remedy}"
+            shown = f"though no answer shows it (pass {self.turn})"
+            return f"the {self.tensor} is not finite, {shown}. {self.remedy}"
+        where = f"micro-batch {self.micro_batch} of {self.of}, pass {self.turn}"
         answers = f"an answer to {named[0]}"
         if len(named) > 1:
             answers = f"an answer to one of {len(named)} problems, the first {named[0]}"
@@ -204,8 +205,9 @@ class Guard:
         if frozen:
             return replace(shown, tensor=f"frozen weight {frozen!r}", remedy=f"{MEMORY} {GO_ON}")
         name = bad_name({name: p.grad for name, p in self.parameters.items()})
-        if shown.tensor == "gradient" and name:
-            return replace(shown, tensor=f"gradient of {name!r}")
+        if shown.tensor == "gradient":
+            of = f"gradient of {name!r}" if name else "norm of the gradient"
+            return replace(shown, tensor=of)
         return shown
 
     def keep(self) -> None:
