@@ -36,7 +36,7 @@ KINDS = {
         Kind("ext4", ("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"), 128,
              "commit=300,data=ordered,noauto_da_alloc"),
         Kind("xfs", ("mkfs.xfs", "-q", "-f"), 320, "noatime"),
-        Kind("btrfs", ("mkfs.btrfs", "-q", "-f"), 128, "commit=300"),
+        Kind("btrfs", ("mkfs.btrfs", "-q", "-f"), 256, "commit=300"),
     )
 }  # fmt: skip
 
