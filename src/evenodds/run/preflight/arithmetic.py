@@ -107,7 +107,8 @@ def held_out(problems: int, samples: int) -> Finding:
         "held_out",
         "warning",
         what,
-        f"a smaller gain cannot be told from none: {100 * GAIN:g} points need about {wanted:,} problems",
+        f"a smaller gain cannot be told from none; {100 * GAIN:g} points need about {wanted:,} "
+        "problems",
         "more of --evaluation.problems (and --task.held_out), or of --evaluation.samples",
     )
 

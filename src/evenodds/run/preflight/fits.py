@@ -13,7 +13,7 @@ from evenodds.run.preflight.finding import Finding
 from evenodds.run.preflight.ground import Ground
 from evenodds.run.preflight.pace import pace_of
 
-ROW, TOKEN = 80, 16  # bytes of an answer in a rollout file, and of each of its tokens
+ROW, TOKEN = 20, 12  # bytes of an answer in a rollout file, and of each of its tokens
 PROBLEM = 1000  # of a problem in the record of an evaluation
 LINES = 4000  # of the lines that each step has in metrics.jsonl and groups.jsonl
 ROOM = 1.25  # what a run may take of what is free is told from here on

@@ -65,8 +65,12 @@ class Pace:
         return 2 * self.evaluation + steps * self.step + TAIL
 
 
-def throughput(pace: Pace, steps: int | None, limit: float | None) -> Finding:
-    """steps: that are asked for. limit: run.max_time."""
+def throughput(pace: Pace, steps: int | None, limit: float | None) -> Finding | None:
+    """steps: that are asked for. limit: run.max_time.
+
+    None where no step fits and learning was not timed: that is in `train`, which then ends with the
+    arithmetic of the time that is left.
+    """
     least = "" if pace.learn is not None else "at least "
     what = (
         f"{least}{pace.step:.2g} s a step ({pace.parts}), {duration(pace.evaluation)} an evaluation"
@@ -82,6 +86,8 @@ def throughput(pace: Pace, steps: int | None, limit: float | None) -> Finding:
         return Finding("throughput", "fine", what)
     enough = pace.whole(max(LEAST, steps or 0)) + 0.5 * pace.evaluation
     change = f"--run.max_time {math.ceil(1.2 * enough)}, or fewer --evaluation.problems"
+    if fits < 1 and pace.learn is None:
+        return None
     if pace.fitting(limit / DOUBT) < 1:
         why = "the evaluations before and after take all the time, and no step is made"
         return Finding("throughput", "fatal", what, why, change)
