@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 from evenodds.run.durable.manifest import MANIFEST, seal
 from tests.faults.fingerprint import differences, fingerprint
 from tests.faults.moments import Moment
-from tests.faults.resume import LORA, Arm, arm_of, rows, sitting
+from tests.faults.resume import Arm, arm_of, rows, sitting
 
 KNOWN: dict[str, Any] = {  # what a run has of each at its start, where it is not 0
     "state.bonus": None,

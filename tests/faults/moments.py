@@ -52,13 +52,21 @@ class Moment:
         return {"kill": -signal.SIGKILL, "fail": 1, "stop": 130}[self.how]
 
 
-def install(moment: Moment | None, seed: int) -> None:
-    """What is drawn from a global generator by mistake shows: each sitting has it elsewhere."""
+UNJUDGED, SKIPPED = (6,), (5, 7)  # steps of an odd run: its verifier fails, its gradient is NaN
+
+
+def install(moment: Moment | None, seed: int, odd: bool = False) -> None:
+    """What is drawn from a global generator by mistake shows: each sitting has it elsewhere.
+
+    odd: with the steps that only a run in trouble has, whose counts it must remember.
+    """
     random.seed(seed)
     np.random.seed(seed)
     torch.manual_seed(seed)
+    _watch_steps()
+    if odd:
+        _make_odd()
     if moment is not None:
-        _watch_steps()
         _at(moment)
 
 
