@@ -128,9 +128,10 @@ def adapter_bytes(sizes: Sizes, precision: Precision) -> int:
 
 
 def optimizer_bytes(sizes: Sizes, precision: Precision) -> int:
-    """Gradient, two moments and one temporary of AdamW; one copy more for a reference."""
+    """Gradient, two moments and one temporary of AdamW, and the copy that puts weights right; one
+    copy more for a reference."""
     count, size = trainable(sizes, precision)
-    return (4 + precision.reference) * count * size
+    return (5 + precision.reference) * count * size
 
 
 def kv_bytes(sizes: Sizes, precision: Precision) -> int:
