@@ -24,6 +24,8 @@ PARTS: dict[str, tuple[str, ...]] = {  # file in durability_parts -> the figures
     "cost": ("R14",),
     "soak": ("soak",),
     "configs": ("R10",),
+    "power": ("R4",),
+    "errors": ("R5",),
 }
 
 
@@ -40,6 +42,15 @@ def chosen(only: Sequence[str]) -> list[str]:
     return [part for part, ids in PARTS.items() if not only or {part, *ids} & set(only)]
 
 
+def tried(part: str, budget: float | None) -> list[Row]:
+    """The rows of a part. One that breaks off is a miss, and the others are still tried."""
+    try:
+        return measure_of(part)(budget)
+    except Exception as error:
+        found = f"it broke off: {type(error).__name__}: {error}"
+        return [Row(name, f"part {part} to its end", found, holds=False) for name in PARTS[part]]
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--only", nargs="+", default=[], help="figures, such as R3 N1, or parts")
@@ -49,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows: list[Row] = []
     for part in chosen(found.only):
         started = time.monotonic()
-        made = measure_of(part)(found.budget)
+        made = tried(part, found.budget)
         rows += made
         for row in made:
             print(text(row), flush=True)
