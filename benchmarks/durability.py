@@ -24,6 +24,7 @@ PARTS: dict[str, tuple[str, ...]] = {  # file in durability_parts -> the figures
     "cost": ("R14",),
     "soak": ("soak",),
     "configs": ("R10",),
+    "commands": ("R10",),
     "power": ("R4",),
     "errors": ("R5",),
 }

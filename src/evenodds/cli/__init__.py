@@ -6,15 +6,15 @@ import errno
 import os
 import signal
 import sys
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib import import_module
 from io import TextIOWrapper
-from types import FrameType
 from typing import TextIO
 
 from evenodds import __version__
-from evenodds.errors import EvenoddsError, RunError, unknown
+from evenodds.cli.signals import Signals, Stopped
+from evenodds.errors import EvenoddsError, RunError, UsageError, unknown
 
 # command -> its line in `evenodds --help`; its module is imported when it is asked for
 COMMANDS: dict[str, str] = {
@@ -36,6 +36,7 @@ COMMANDS: dict[str, str] = {
     "lab": "the theory checked: oracle, finite, toy, pretrain-abacus",
 }
 
+LONGEST = 4000  # letters of an error: a name in it may be as long as one likes
 UNWRITABLE = (errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG)
 
 HELP = f"""evenodds {__version__}: teach a language model a skill that a program can check.
@@ -84,37 +85,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # an encoding without our signs shows question marks
             stream.reconfigure(errors="replace")
+    from evenodds.report.inert import inert_streams
+
     try:
-        with _terminable():
+        with inert_streams(), Signals():
             return _answer(list(sys.argv[1:] if argv is None else argv))
     finally:
         _settle(sys.stderr)
-
-
-class _Terminated(KeyboardInterrupt):
-    """SIGTERM came."""
-
-
-@contextmanager
-def _terminable() -> Generator[None]:
-    """SIGTERM is met as Ctrl-C is, so that nothing half-made stays; a second one ends at once."""
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        signal.signal(number, signal.SIG_DFL)
-        raise _Terminated
-
-    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:  # ignored, or somebody's own
-        yield
-        return
-    try:
-        signal.signal(signal.SIGTERM, stop)
-    except ValueError:  # not the main thread: it stays as it is
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _answer(arguments: list[str]) -> int:
@@ -123,26 +100,47 @@ def _answer(arguments: list[str]) -> int:
     try:
         return _written(arguments)
     except EvenoddsError as error:
-        _say(one_line(str(error)))
+        _say(one_line(str(error), LONGEST))
         return error.exit_code
     except BrokenPipeError:  # the reader of a pipe left; that is no failure
         return 0
     except Exception as error:
+        if (code := _misnamed(error)) is not None:
+            return code
         if os.environ.get("EVENODDS_DEBUG"):
             raise
         what = one_line(f"{type(error).__name__}: {error}")[:300]
         _say(f"this should not happen: {what}. Set EVENODDS_DEBUG=1 for the traceback.")
         return 1
     except KeyboardInterrupt as error:
-        number = signal.SIGTERM if isinstance(error, _Terminated) else signal.SIGINT
-        _say(f"stopped by {number.name}.")
+        number = error.number if isinstance(error, Stopped) else signal.SIGINT
+        _say(f"stopped by {signal.Signals(number).name}.")
         return 128 + number
+
+
+NO_NAME = (errno.ENAMETOOLONG, errno.ELOOP)  # of a name that no file can have
+NO_ACCESS = (errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTDIR, errno.ENXIO, errno.ESTALE)
+
+
+def _misnamed(error: Exception) -> int | None:
+    """The exit code, and a line, where a file that was named cannot be used; else None."""
+    from evenodds.report.text import one_line
+
+    if not isinstance(error, OSError) or error.filename is None:
+        return None
+    if error.errno not in (*NO_NAME, *NO_ACCESS):
+        return None
+    name = one_line(repr(os.fsdecode(error.filename)), 300)
+    _say(f"cannot use {name}: {error.strerror}. Name another file or folder, or mend its rights.")
+    return 2 if error.errno in NO_NAME else 1
 
 
 def _written(arguments: list[str]) -> int:
     """The exit code, after all that was printed has left. Raises `RunError` where it cannot."""
     if not _is_open(sys.stdout):
         raise RunError("standard output is closed. Send it to a file, or to /dev/null.")
+    if any("\0" in part for part in arguments):
+        raise UsageError("an argument holds a NUL character, which no name or number has. Drop it.")
     try:
         return _dispatch(arguments)
     except OSError as error:

@@ -23,7 +23,8 @@ class Once(argparse.Action):
         option_string: str | None = None,
     ) -> None:
         before: dict[str, Any] = vars(namespace).setdefault("_given", {})
-        if option_string is not None and before.get(self.dest, values) != values:
+        is_other = repr(before.get(self.dest, values)) != repr(values)  # nan is not equal to nan
+        if option_string is not None and is_other:
             raise UsageError(
                 f"{option_string} is given twice, as {before[self.dest]!r} and as {values!r}. "
                 "Leave one out."

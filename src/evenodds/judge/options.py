@@ -9,6 +9,13 @@ from evenodds.errors import UsageError
 
 MOST_WORKERS = 16  # by default; each is a Python of its own
 
+BOUNDS: dict[str, tuple[float, float]] = {
+    "workers": (0, 256),
+    "seconds": (1e-9, 86_400),
+    "memory_mb": (64, 10_000_000),
+}
+"""As in the settings of [judge]; a deadline may be shorter still, for a judge made in Python."""
+
 
 def default_workers() -> int:
     """As many as there are cores for this process, at least 2 and at most 16."""
@@ -31,8 +38,9 @@ class JudgeOptions:
     memory_mb: int = 2048
 
     def __post_init__(self) -> None:
-        for name, value, low in (("workers", self.workers, 0), ("memory_mb", self.memory_mb, 64)):
-            if value < low:
-                raise UsageError(f"judge.{name} is too small. Got {value}. Use {low} or more.")
-        if not 0 < self.seconds < float("inf"):
-            raise UsageError(f"judge.seconds is no time. Got {self.seconds}. Use more than 0.")
+        for name, (low, most) in BOUNDS.items():
+            value = getattr(self, name)
+            if not low <= value <= most:
+                raise UsageError(
+                    f"judge.{name} cannot be {value}. Use a number from {low:g} to {most:,g}."
+                )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from contextlib import suppress
 from dataclasses import dataclass
@@ -63,8 +64,21 @@ def require_run(text: str, root: str | Path = ROOT) -> Path:
     """The run folder that is meant; see `find_run`. Raises `UsageError` where there is no run."""
     found = find_run(text, root)
     if not text or not (found / "config.toml").is_file():
-        raise UsageError(f"{text!r} is no run folder. See `evenodds list runs`.")
+        raise UsageError(f"{text[:300]!r} is no run folder. See `evenodds list runs`.")
+    require_plain(found)
     return found
+
+
+def require_plain(run: Path) -> None:
+    """Raise `UsageError` for a pipe or a device in a run: who reads one would wait for ever."""
+    for place, _, files in os.walk(run):
+        for name in files:
+            path = Path(place, name)
+            with suppress(OSError):  # a link that leads nowhere is as good as no file
+                if not S_ISREG(path.stat().st_mode):
+                    raise UsageError(
+                        f"{str(path)!r} is a device or a pipe, which no run makes. Remove it."
+                    )
 
 
 def _is_there(path: Path) -> bool:

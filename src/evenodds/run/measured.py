@@ -13,7 +13,7 @@ from evenodds.errors import UsageError
 from evenodds.report.sound import is_evaluation
 from evenodds.run.build import evaluation_settings
 from evenodds.run.config import Config, make_config, merge, read_saved
-from evenodds.run.folder import RunFolder, find_run
+from evenodds.run.folder import RunFolder, find_run, require_plain
 from evenodds.run.opened import is_run, model_folder, open_config
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Found:
 def named(text: str) -> Named:
     """`RUN`, `RUN:base`, `RUN:final`, `RUN:step-40`, or else a policy."""
     if is_run(text):
-        return Named(text, find_run(text))
+        return Named(text, _plain(text))
     run, _, point = text.rpartition(":")
     if not run or not is_run(run):
         return Named(text)
@@ -73,7 +73,13 @@ def named(text: str) -> Named:
             f"a run is measured at its base, at steps and at its end. Got {point!r} of {run!r}. "
             "Write RUN:base, RUN:step-40 or RUN:final."
         )
-    return Named(text, find_run(run), f"step-{int(found[1]):06d}" if found[1] else point)
+    return Named(text, _plain(run), f"step-{int(found[1]):06d}" if found[1] else point)
+
+
+def _plain(name: str) -> Path:
+    found = find_run(name)
+    require_plain(found)
+    return found
 
 
 def stored(one: Named) -> Found:

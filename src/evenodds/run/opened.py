@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from evenodds.errors import UsageError
 from evenodds.run.build import policy_options, task_of
 from evenodds.run.config import Config, make_config, merge, read_saved
-from evenodds.run.folder import RunFolder, find_run
+from evenodds.run.folder import RunFolder, find_run, require_plain
 from evenodds.tasks import Task
 
 if TYPE_CHECKING:
@@ -55,7 +55,9 @@ def model_folder(run: Path) -> Path:
 def config_for(name: str, over: dict[str, Any]) -> Config:
     """The configuration of the run that is named, or the defaults for a policy, with `over`."""
     if is_run(name):
-        return make_config(merge(read_saved(find_run(name) / "config.toml"), over))
+        run = find_run(name)
+        require_plain(run)
+        return make_config(merge(read_saved(run / "config.toml"), over))
     return make_config(merge({}, {"policy.name": name} | over))
 
 

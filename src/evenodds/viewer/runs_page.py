@@ -71,7 +71,7 @@ def _config(path: Path) -> Mapping[str, Any]:
     try:
         small = path.stat().st_size <= LARGEST
         return tomllib.loads(path.read_text(encoding="utf-8")) if small else {}
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
 
 

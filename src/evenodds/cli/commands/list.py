@@ -75,8 +75,10 @@ def _run(run: Path) -> str:
     from evenodds.report.record import read_run
     from evenodds.report.summary import before_and_after, read_summary
     from evenodds.report.text import one_line
+    from evenodds.run.folder import require_plain
 
     try:
+        require_plain(run)
         record = read_run(run)
         steps = record.metrics[-1]["step"] if record.metrics else 0
         done = "finished" if record.final is not None else "not finished"
