@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from evenodds.statistics.checks import Values, counts_of, normal_quantile, require_count
 from evenodds.statistics.estimate import Estimate
 
-MEANS = 60  # points of the grid over the mean solve rate
-ALIKE = np.geomspace(0.1, 100.0, 16)  # a + b: how alike the problems of a level are
-EDGE = 1e-4  # the smallest mean solve rate that is thought of
+MEANS, ALIKE = 40, 20  # points of the grid
+LOGITS = (-9.2, 9.2)  # of the mean solve rate: from 1e-4
+LOGS = (np.log(0.1), np.log(1000.0))  # of a + b: how alike the problems of a level are
 
 
 @dataclass(frozen=True)
@@ -44,22 +44,45 @@ def mixture(right: ArrayLike, tries: ArrayLike) -> Mixture:
 
     right, tries: [problems] whole numbers. The counts are beta-binomial (Skellam 1948): solve rates
     are Beta(a, b) over problems, and answers independent given the rate. The prior is Jeffreys' for
-    the mean a / (a + b), Beta(1/2, 1/2), and even in log (a + b) from .1 to 100; the posterior is
-    added up on a grid.
+    the mean a / (a + b), Beta(1/2, 1/2), and even in log (a + b) from .1 to 1000; the posterior is
+    added up on a grid over logit of the mean and log (a + b), which is laid a second time, more
+    narrowly, over where the first one found anything.
     """
     right_, tries_ = counts_of(right, tries)
-    half = np.geomspace(EDGE, 0.5, MEANS // 2)
-    means = np.concatenate([half, 1 - half[-2::-1]])
-    # Jeffreys: d mean / sqrt(mean (1 - mean)), times the width of each cell of the grid
-    prior = np.gradient(np.arcsin(np.sqrt(means)))
-    mean, alike = (grid.ravel() for grid in np.meshgrid(means, ALIKE, indexing="ij"))
-    a, b = mean * alike, (1 - mean) * alike
-    log = np.log(np.repeat(prior, ALIKE.size))
     pairs, counts = np.unique(np.stack([right_, tries_ - right_]), axis=1, return_counts=True)
-    for (good, bad), count in zip(pairs.T, counts, strict=True):
-        log = log + count * _log_moment(a, b, int(good), int(bad))
+    kinds = [(int(r), int(w), int(n)) for (r, w), n in zip(pairs.T, counts, strict=True)]
+    logits, logs = np.linspace(*LOGITS, MEANS), np.linspace(*LOGS, ALIKE)
+    weight = _weights(logits, logs, kinds)
+    logits = _narrowed(logits, weight.sum(1))
+    logs = _narrowed(logs, weight.sum(0))
+    weight = _weights(logits, logs, kinds)
+    a, b = _grid(logits, logs)
+    return Mixture(a, b, weight.ravel())
+
+
+def _grid(logits: Values, logs: Values) -> tuple[Values, Values]:
+    """a and b, [logits x logs] in one line."""
+    logit, log = (grid.ravel() for grid in np.meshgrid(logits, logs, indexing="ij"))
+    mean = 1 / (1 + np.exp(-logit))
+    return mean * np.exp(log), (1 - mean) * np.exp(log)
+
+
+def _weights(logits: Values, logs: Values, kinds: Sequence[tuple[int, int, int]]) -> Values:
+    """[logits, logs] the posterior, which sums to 1. kinds: right and wrong answers to a problem,
+    and how many problems have these."""
+    a, b = _grid(logits, logs)
+    log = 0.5 * (np.log(a) + np.log(b)) - np.log(a + b)  # Jeffreys' prior, of the logit
+    for right, wrong, count in kinds:
+        log = log + count * _log_moment(a, b, right, wrong)
     weight = np.exp(log - log.max())
-    return Mixture(a, b, weight / weight.sum())
+    return (weight / weight.sum()).reshape(logits.size, logs.size)
+
+
+def _narrowed(places: Values, weight: Values) -> Values:
+    """As many places over those with any weight, and one further at each side."""
+    some = np.flatnonzero(weight > 1e-6)
+    low, high = max(0, some[0] - 1), min(places.size - 1, some[-1] + 1)
+    return np.linspace(places[low], places[high], places.size)
 
 
 def _log_moment(a: Values, b: Values, right: int, wrong: int) -> Values:
