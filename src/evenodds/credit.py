@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from evenodds.domain import SAME_REWARD, differ
 
+LARGE = 1e3  # times what rewards differ by: below it nothing that matters is rounded away
+
 Rewards = NDArray[np.float64]
 Credit = Callable[[Rewards], Rewards]
 
@@ -25,9 +27,22 @@ def raw(rewards: Rewards) -> Rewards:
     return rewards.astype(np.float64)
 
 
+def shifted(rewards: Rewards) -> Rewards:
+    """The rewards, less the smallest where they are large for what they differ by.
+
+    What is compared within a group is the same, and its mean is not lost in rounding: rewards of
+    1e9 and 1e9 + 1e-5 had advantages that summed to 0.1 after a division by their spread.
+    """
+    low = rewards.min(initial=np.inf)
+    return rewards - low if abs(low) > LARGE * np.ptp(rewards) else rewards
+
+
 def centered(rewards: Rewards) -> Rewards:
     """A = r - mean(r). Dr. GRPO, arXiv 2503.20783."""
-    return rewards - rewards.mean() if differ(rewards) else np.zeros_like(rewards)
+    if not differ(rewards):
+        return np.zeros_like(rewards)
+    near = shifted(rewards)
+    return near - near.mean()
 
 
 def standardized(rewards: Rewards, ddof: int = 0, delta: float = 0.0) -> Rewards:
@@ -38,7 +53,7 @@ def standardized(rewards: Rewards, ddof: int = 0, delta: float = 0.0) -> Rewards
     deviation = centered(rewards)
     if not deviation.any():
         return deviation
-    std = float(rewards.std(ddof=ddof))
+    std = float(shifted(rewards).std(ddof=ddof))
     return deviation if std < SAME_REWARD else deviation / (std + delta)
 
 
@@ -72,6 +87,7 @@ def whitened(values: Rewards, weights: Rewards) -> Rewards:
     """
     if not differ(values[weights > 0]):
         return np.zeros_like(values)
+    values = shifted(values)
     deviation = values - np.average(values, weights=weights)
     std = float(np.sqrt(np.average(deviation**2, weights=weights)))
     return deviation if std < SAME_REWARD else deviation / std
