@@ -21,6 +21,9 @@ from benchmarks.durability_parts.rows import Row, text
 Measure = Callable[[float | None], list[Row]]
 
 PARTS: dict[str, tuple[str, ...]] = {  # file in durability_parts -> the figures that it prints
+    "resume": ("R1", "R2"),
+    "damage": ("R6",),
+    "store": ("R9",),
     "cost": ("R14",),
     "soak": ("soak",),
     "configs": ("R10",),

@@ -80,6 +80,8 @@ def initial(name: str, now: Any) -> Any:
     value = KNOWN.get(name, 0 if isinstance(now, int | float) else None)
     if value != now and name not in ("moments", "seals"):
         return value
+    if name == "seals":
+        return now + 100  # it only has to be no more than what is there
     if isinstance(now, bool) or now is None or isinstance(now, Mapping):
         return {"step": 1}
     if isinstance(now, int):
@@ -186,7 +188,8 @@ def tell(arm: Arm, run: Path, loss: Loss, name: str) -> tuple[str, str]:
         return "refused", told[0]
     if ended.code != 0 or "Traceback" in ended.err:
         return "missed", f"exit {ended.code}: {ended.err[-300:]}"
-    found = differences(arm.whole, fingerprint(copy))
+    found = [line for line in ended.err.splitlines() if "passed over" in line]
+    found += differences(arm.whole, fingerprint(copy))
     found += [
         name for name, text in states(arm.root / "whole").items() if states(copy)[name] != text
     ]

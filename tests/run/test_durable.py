@@ -1,8 +1,6 @@
 """Durable writes: killed, refused or corrupted anywhere, the last good one stays."""
 
-import builtins
 import errno
-import io
 import json
 import os
 import random
@@ -10,8 +8,8 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -19,40 +17,8 @@ import pytest
 from evenodds.errors import RunError
 from evenodds.run import durable
 from evenodds.run.durable import AppendLog, commit_folder, manifest, verify_folder
-
-CALLS = [
-    (os, "fsync"),
-    (os, "replace"),
-    (os, "open"),
-    (os, "mkdir"),
-    (os, "listdir"),
-    (builtins, "open"),
-    (io, "open"),
-]
-
-
-class Failpoint:
-    """Counts durable calls; from the chosen one on (or only there) it raises instead."""
-
-    def __init__(self, at: int, error: Callable[[], BaseException], for_good: bool = False):
-        self.at, self.error, self.for_good, self.calls = at, error, for_good, 0
-
-    def wrap(self, real: Callable) -> Callable:
-        def call(*args, **kwargs):
-            self.calls += 1
-            if self.calls == self.at or (self.for_good and self.calls > self.at):
-                raise self.error()
-            return real(*args, **kwargs)
-
-        return call
-
-
-@contextmanager
-def failing(point: Failpoint) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        for owner, name in CALLS:
-            patch.setattr(owner, name, point.wrap(getattr(owner, name)))
-        yield
+from tests.faults import store_model
+from tests.faults.raising import Raising, raising
 
 
 def filler(step: int, size: int = 40) -> Callable[[Path], None]:
@@ -173,9 +139,9 @@ def every_refusal(act: Callable[[], None], before: Callable[[], None], check: Ca
     for at in range(1, 1000):
         number = REFUSALS[at % len(REFUSALS)]
         before()
-        point = Failpoint(at, lambda number=number: OSError(number, os.strerror(number)))
+        point = Raising(at, lambda number=number: OSError(number, os.strerror(number)))
         caught = None
-        with failing(point):
+        with raising(point):
             try:
                 act()
             except RunError as error:
@@ -445,42 +411,35 @@ def test_recovery_clears_only_our_own_leftovers(tmp_path):
 # --- crashes -------------------------------------------------------------------------------------
 
 
-class Crash(BaseException):
-    """Stands for the end of the process: every later call fails too."""
-
-
-def random_story(root: Path, rng: random.Random) -> None:
-    """Save, crash, corrupt, prune, recover in any order; a good one, once there, is never lost."""
-    foreign = root / "step-0"
-    foreign.mkdir()
-    promised: set[int] = set()
-    for step in range(1, 14):
-        number = rng.choice([step, max(1, step - 2)])
-        crash = rng.random() < 0.5
-        point = Failpoint(rng.randrange(1, 25) if crash else 10**9, Crash, for_good=True)
-        with suppress(Crash), failing(point):
-            commit_folder(root / f"step-{number}", filler(number))
-            promised.add(number)
-            durable.prune(root, "step-", 2)
-        durable.recover(root)
-        good, _ = durable.valid_folders(root, "step-")
-        assert all(step_of(folder) == int(folder.name[5:]) for folder in good)
-        assert not promised or int(good[0].name[5:]) >= max(promised)
-        if len(good) > 1 and rng.random() < 0.3:
-            victim = rng.choice(good)
-            corrupt(victim / "state.json", rng)
-            promised.discard(int(victim.name[5:]))
-        names = {int(folder.name[5:]) for folder in good}
-        promised = {number for number in promised if number in names}
-        assert foreign.is_dir()
-
-
 def test_random_stories_of_the_store(tmp_path, quick_disk):
-    for seed in range(25):
-        root = tmp_path / str(seed)
-        root.mkdir()
-        random_story(root, random.Random(seed))
-        shutil.rmtree(root)
+    """Thousands more: python -m benchmarks.durability --only R9."""
+    for seed in range(40):
+        (tmp_path / str(seed)).mkdir()
+        told = store_model.tell(tmp_path / str(seed), seed)
+        assert (told.lost, told.deleted) == (0, 0), seed
+
+
+@pytest.mark.parametrize("broken", ["prune", "recover"])
+def test_a_store_that_loses_something_is_noticed(tmp_path, quick_disk, monkeypatch, broken):
+    def prune(parent: Path, prefix: str, keep: int) -> list[Path]:
+        """The newest by name are kept, sound or not."""
+        every = durable.numbered(parent, prefix)
+        for folder in every[max(1, keep) :]:
+            shutil.rmtree(folder, ignore_errors=True)
+        return every
+
+    def recover(parent: Path) -> None:
+        for path in parent.glob(".evenodds-*"):
+            shutil.rmtree(path, ignore_errors=True)
+
+    monkeypatch.setattr(durable, broken, {"prune": prune, "recover": recover}[broken])
+    amiss = 0
+    for seed in range(60):
+        (tmp_path / str(seed)).mkdir()
+        with suppress(OSError):
+            told = store_model.tell(tmp_path / str(seed), seed)
+            amiss += bool(told.lost or told.deleted)
+    assert amiss > 3
 
 
 CHILD = """

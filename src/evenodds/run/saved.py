@@ -94,9 +94,11 @@ def read_saved_state(folder: Path) -> Saved:
         _require(pending, ["step"], path, "pending.")
         if pending["step"] != parts["state"]["step"]:
             raise RunError(_other(path, "has the line of another step under 'pending'"))
-    logs = {name: _start(parts["logs"], name, path) for name in parts["logs"]}
-    asked = LOGS if record.get("format") == FORMAT else LOGS[:1]
-    _require(logs, asked, path, "logs.")
+    is_first = record.get("format") != FORMAT
+    logs = {name: _start(parts["logs"], name, path, is_first) for name in parts["logs"]}
+    _require(logs, LOGS[:1] if is_first else LOGS, path, "logs.")
+    if not is_first and None in (record["seals"], record["moments"]):
+        raise RunError(_other(path, "has nothing under 'seals' or 'moments'"))
     with _understood(path):
         progress = Progress(float(record["elapsed"]), logs, pending, _count(record["seals"]))
         moments = _count(record["moments"])
@@ -180,10 +182,13 @@ def _part(record: Record, name: str, path: Path) -> Record:
     return cast(Record, found)
 
 
-def _start(logs: Record, name: str, path: Path) -> Start:
+def _start(logs: Record, name: str, path: Path, is_first: bool) -> Start:
     part = _part(logs, name, path)
     _require(part, ["length", "sha256"], path, f"logs.{name}.")
-    return Start(_length(part["length"], path), part["sha256"] and str(part["sha256"]))
+    known = part["sha256"]
+    if not isinstance(known, str) and not is_first:
+        raise RunError(_other(path, f"has no SHA-256 of {name}"))
+    return Start(_length(part["length"], path), known)
 
 
 def _length(value: object, path: Path) -> int:
