@@ -45,7 +45,7 @@ def _fitting(plan: MemoryPlan) -> str:
                 less = {field: value, "samples": min(work.samples, value)}
             tried = replace(work, **less)
             if choose(plan.sizes, plan.precision, tried, plan.memory).fits:
-                return f"sampling.{name} = {value}"
+                return f"--sampling.{name} {value}"
             value //= 2
     return remedy(plan)
 
