@@ -153,8 +153,8 @@ def system_reason(error: BaseException) -> int | None:
     return int(quoted[1]) if quoted else None
 
 
-def explain(error: BaseException, path: Path, needed: int = 0) -> str:
-    """One line for a failed write: what failed, why, what it needs, what to do."""
+def explain(error: BaseException, path: Path, needed: int = 0, verb: str = "write") -> str:
+    """One line for a failed write, or `verb`: what failed, why, what it needs, what to do."""
     number = system_reason(error) or 0
     why = os.strerror(number) if number else " ".join(str(error).split())[:200]
     code = f" ({errno.errorcode[number]})" if number in errno.errorcode else ""
@@ -164,7 +164,7 @@ def explain(error: BaseException, path: Path, needed: int = 0) -> str:
             need = f"It needs {size_text(needed)}; {size_text(free_disk(path))} are free there. "
     advice = ADVICE.get(number, "Check that the path is there and can be written")
     return (
-        f"cannot write {str(path)!r}: {why}{code}. {need}{advice}; what was saved before is kept."
+        f"cannot {verb} {str(path)!r}: {why}{code}. {need}{advice}; what was saved before is kept."
     )
 
 

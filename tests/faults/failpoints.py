@@ -11,10 +11,13 @@ import builtins
 import errno
 import io
 import os
+import resource
+import shutil
 import signal
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,7 +37,8 @@ class Failpoint:
 
     action: "kill" dies before the call, in the middle of it where it is a write; "kill-after" right
     after it; the name of an error, such as "ENOSPC", refuses it, and with `for_good` every later
-    one; "count" lets all pass. tally: a file outside of `under` that gets a line for each call.
+    one; one of `DEEDS` is done before it, and all goes on as it may; "count" lets all pass.
+    tally: a file outside of `under` that gets a line for each call.
     """
 
     at: int
@@ -42,6 +46,32 @@ class Failpoint:
     under: Path
     for_good: bool = False
     tally: Path | None = None
+
+
+def _fill(under: Path) -> None:
+    """Leave nothing free on the disk."""
+    with suppress(OSError), io.FileIO(under.parent / "ballast", "w") as file:
+        while True:
+            file.write(bytes(2**12))
+
+
+def _first_free() -> int:
+    """The number that the next file would get."""
+    number = os.dup(0)
+    os.close(number)
+    return number
+
+
+def _limit(what: int, number: int) -> None:
+    resource.setrlimit(what, (number, resource.getrlimit(what)[1]))
+
+
+DEEDS: dict[str, Callable[[Path], object]] = {  # what may really happen to a disk
+    "full": _fill,
+    "file size": lambda under: _limit(resource.RLIMIT_FSIZE, 2**13),
+    "open files": lambda under: _limit(resource.RLIMIT_NOFILE, _first_free()),
+    "deleted": lambda under: shutil.rmtree(under),
+}
 
 
 def calls(tally: Path) -> list[str]:
@@ -100,7 +130,10 @@ class Counter:
             made, point = self.made, self.failpoint
             if self._tally >= 0:
                 self._write(self._tally, f"{call} {where}\n".encode(errors="replace"))
-        if point.action == "count" or not (
+        if point.action in DEEDS and made == point.at:
+            self.resting = True
+            DEEDS[point.action](point.under)
+        if point.action in ("count", *DEEDS) or not (
             made == point.at or (point.for_good and made > point.at)
         ):
             return 0

@@ -1,4 +1,4 @@
-"""Wrong arguments to every command but `train`: flags, values, names of policies, runs and files."""
+"""Wrong arguments to every command but `train`: flags, values, names of what is there not."""
 
 from __future__ import annotations
 
@@ -45,9 +45,12 @@ FLAGS: dict[str, tuple[str, ...]] = {  # command -> flags of its own that take a
     "lab finite": ("seed", "plot", "steps"),
     "lab toy": ("profile", "seeds", "seed", "objective", "case"),
 }
-NUMERIC = frozenset(
-    ["level", "count", "answers", "seed", "temperature", "max-tokens", "sample", "workers", "seconds", "memory-mb", "port", "groups", "group", "random", "all-of-step", "steps", "seeds", "evaluation.samples", "evaluation.seed", "evaluation.problems", "judge.seconds", "rewards", "lengths", "objective.clip_low"]
-)
+NUMERIC = {
+    *("level", "count", "answers", "seed", "temperature", "max-tokens", "sample", "workers"),
+    *("seconds", "memory-mb", "port", "groups", "group", "random", "all-of-step", "steps", "seeds"),
+    *("evaluation.samples", "evaluation.seed", "evaluation.problems", "judge.seconds"),
+    *("rewards", "lengths", "objective.clip_low"),
+}
 NO_NUMBERS = (
     "", "x", "-1", "nan", "inf", "-inf", "1e400", "0x10", "½", "1,,2", "None", "[1]", "9" * 5000,
     "1/2/3/4", "--1", "\x1b[2J", "\udcff",

@@ -24,11 +24,7 @@ SHORT: dict[str, Any] = {
     "evaluation__samples": 1,
 }
 COMMITTED = "fsync checkpoints"  # after this call a checkpoint has been promised
-ALSO_SAID = re.compile(  # what a run says while nothing is wrong
-    r"step \d+/\d+ |evaluating the |  |the base solved none |going on after step |report: |"
-    r"held-out |low |high |all levels |Too few problems |No evidence: |finished already|stopped |"
-    r"alarm |Do not believe |no report: |\S+ learns |$"
-)
+BAD_WORDS = re.compile(r"Traceback|Errno|os error|Exception|should not happen|cannot write")
 
 
 @dataclass(frozen=True)
@@ -103,15 +99,13 @@ def refused(base: Undisturbed, at: int, error: str, for_good: bool = False) -> T
 
 def fault_of_words(code: int, said: str, run: Path, error: str) -> str:
     """What is wrong with how a run ended: its exit code, and the one line that says why."""
-    lines = said.splitlines()
-    told = [line for line in lines if line.startswith("evenodds: ")]
-    odd = [line for line in lines if not ALSO_SAID.match(line) and line not in told]
-    if odd:
-        return f"it says {odd[0]!r} as well"
+    told = [line for line in said.splitlines() if line.startswith("evenodds: ")]
+    bad = [line for line in said.splitlines() if BAD_WORDS.search(line)]
     if code == 0:
-        return f"it ended well and said {told[0]!r}" if told else ""
-    if code not in (1, 2) or len(told) != 1:
-        return f"exit {code} with {len(told)} lines"
+        left = told + [line for line in bad if not line.startswith("no report: cannot write ")]
+        return f"it ended well and said {left[0]!r}" if left else ""
+    if code not in (1, 2) or len(told) != 1 or bad not in ([], told):
+        return f"exit {code}, and it says {told + bad}"
     if code == 2 and (run / "config.toml").exists():
         return "exit 2 although something was written"
     if str(run) not in told[0] or f"({error})" not in told[0]:

@@ -32,7 +32,7 @@ from evenodds.run.build import (
 )
 from evenodds.run.config import Config, to_toml
 from evenodds.run.control import readable
-from evenodds.run.durable import recover, verify_folder
+from evenodds.run.durable import recover, told_below, verify_folder
 from evenodds.run.folder import RunFolder, require_room
 from evenodds.run.going_on import open_folder
 from evenodds.run.lock import RunLock
@@ -96,6 +96,7 @@ def train(
             pass
     plan = plan_of(config, task)
     with ExitStack() as opened:
+        opened.enter_context(told_below(folder.path))
         judges = _judges(plan, opened)
         return _train(plan, judges, folder, clock, view, argv, engine or native_engine)
 

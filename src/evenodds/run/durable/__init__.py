@@ -14,6 +14,7 @@ from evenodds.run.durable.disk import (
     remove_file,
     temporary,
     told,
+    told_below,
     write_file,
 )
 from evenodds.run.durable.folders import commit_folder, recover
@@ -45,6 +46,7 @@ __all__ = [
     "sha256",
     "temporary",
     "told",
+    "told_below",
     "valid_folders",
     "verify_folder",
     "write_file",

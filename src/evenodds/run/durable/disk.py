@@ -30,6 +30,21 @@ def told(path: Path, needed: int = 0) -> Generator[None]:
         raise RunError(explain(error, path, needed)) from error
 
 
+@contextmanager
+def told_below(folder: Path) -> Generator[None]:
+    """Turn what the system says of a path in `folder` into a RunError of one line about that path.
+
+    For what is read there, and for what somebody takes away while a run goes on.
+    """
+    try:
+        yield
+    except OSError as error:
+        name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
+        if not Path(os.path.abspath(name)).is_relative_to(os.path.abspath(folder)) or not name:
+            raise
+        raise RunError(explain(error, Path(name), verb="use")) from error
+
+
 def flush(descriptor: int) -> None:
     if sys.platform == "darwin":
         import fcntl
