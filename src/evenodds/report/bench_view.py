@@ -21,6 +21,7 @@ from evenodds.report.bench import (
     speed_line,
     table_rows,
 )
+from evenodds.report.inert import steerable
 
 WIDTH = 100  # where no terminal says its own
 FAULTS = {2: "yellow", 5: "red bold"}  # columns: refused, paid
@@ -65,7 +66,9 @@ def print_judgement(stream: TextIO, faults: Sequence[str]) -> None:
     from rich.console import Console
 
     style = "bold red" if faults else "bold green"
-    Console(file=stream, width=width_of(), highlight=False).print(line, style=style, markup=False)
+    Console(file=steerable(stream), width=width_of(), highlight=False).print(
+        line, style=style, markup=False
+    )
 
 
 def print_doubts(stream: TextIO, doubts: Sequence[Doubtful], count: int) -> None:
@@ -92,7 +95,7 @@ def _coloured_table(stream: TextIO, rows: Sequence[Sequence[str]]) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    console = Console(file=stream, width=max(width_of(), 200), highlight=False)
+    console = Console(file=steerable(stream), width=max(width_of(), 200), highlight=False)
     cells = padded([HEAD, *rows])
     for number, row in enumerate(cells):
         is_edge = number in (0, len(cells) - 1)

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Self, TextIO
 
-from evenodds.report.text import duration
+from evenodds.report.inert import steerable
+from evenodds.report.text import duration, safe
 
 QUIET = 2.0  # seconds: what takes no longer is not talked about
 OFTEN, SELDOM = 0.2, 10.0  # seconds between two looks in a terminal, and two lines in a log
@@ -40,7 +41,7 @@ class Progress:
         """Leave the terminal without the line."""
         if self.drawn:
             with contextlib.suppress(OSError, ValueError):
-                self.stream.write("\r" + " " * self.drawn + "\r")
+                steerable(self.stream).write("\r" + " " * self.drawn + "\r")
                 self.stream.flush()
         self.drawn, self.begun, self.shown = 0, -1.0, -1.0
 
@@ -51,7 +52,8 @@ class Progress:
     def _write(self, line: str) -> None:
         with contextlib.suppress(OSError, ValueError):
             if self._is_live:
-                self.stream.write("\r" + line + " " * max(0, self.drawn - len(line)))
+                drawn = safe(line) + " " * max(0, self.drawn - len(line))
+                steerable(self.stream).write("\r" + drawn)
                 self.drawn = len(line)
             else:
                 self.stream.write(line + "\n")

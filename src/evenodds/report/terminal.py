@@ -64,6 +64,7 @@ def make_view(stream: TextIO) -> View:
             return NotebookView(cell())
     if not stream.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return PlainView(stream)
+    from evenodds.report.inert import steerable
     from evenodds.report.live import RichView  # rich is loaded only where it is shown
 
-    return RichView(stream)
+    return RichView(steerable(stream))

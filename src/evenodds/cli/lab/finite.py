@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from evenodds.cli.flags import Parser
 from evenodds.cli.pictures import plot_target, write_plot
 from evenodds.errors import UsageError
+from evenodds.report.inert import steerable
 
 if TYPE_CHECKING:
     from evenodds.lab.finite import Ascent
@@ -74,7 +76,7 @@ def _print(ascents: Sequence[Ascent]) -> None:
         rows = [measures(ascent, step) for ascent in ascents]
         cells = [cell for m in rows for cell in _cells(*m)]
         table.add_row(str(step), *cells)
-    console = Console(highlight=False)
+    console = Console(file=steerable(sys.stdout), highlight=False)
     console.print(f"{ascents[0].question.text} Right: {_right(ascents[0])}.", markup=False)
     with console.capture() as printed:
         console.print(table)

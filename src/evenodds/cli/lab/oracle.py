@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from evenodds.cli.flags import Parser, add_settings, config_of, given
 from evenodds.errors import GateError, RunError, UsageError
+from evenodds.report.inert import steerable
 
 if TYPE_CHECKING:
     from evenodds.lab.oracle import Case, Row
@@ -170,12 +171,16 @@ def _told(cases: Iterable[Case]) -> Iterator[Case]:
         now = time.monotonic()
         if now - said > (0.2 if screen else EVERY):
             line = f"oracle: {number} of {len(everything)} rows, {now - start:.0f} s"
-            print(f"\r{line}" if screen else line, end="" if screen else "\n", file=sys.stderr)
+            print(
+                f"\r{line}" if screen else line,
+                end="" if screen else "\n",
+                file=steerable(sys.stderr),
+            )
             sys.stderr.flush()
             said = now
         yield case
     if screen and said > start + QUIET_FOR - 0.2:
-        print("\r" + " " * 40 + "\r", end="", file=sys.stderr)
+        print("\r" + " " * 40 + "\r", end="", file=steerable(sys.stderr))
 
 
 def _judge(rows: list[Row]) -> None:

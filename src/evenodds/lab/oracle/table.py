@@ -10,6 +10,7 @@ from math import isnan
 from typing import TYPE_CHECKING, Literal, TextIO
 
 from evenodds.lab.oracle.case import NO_FORM, Row
+from evenodds.report.inert import steerable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -88,7 +89,7 @@ def printed(rows: Sequence[Row], stream: TextIO) -> None:
     from rich.console import Console
 
     if stream.isatty():
-        _print(rows, Console(file=stream, highlight=False), is_screen=True)
+        _print(rows, Console(file=steerable(stream), highlight=False), is_screen=True)
         return
     text = StringIO()
     _print(rows, Console(file=text, width=_columns(), highlight=False), is_screen=False)
