@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -9,7 +10,8 @@ from queue import Empty, Queue
 
 WAITING = 4  # jobs that may wait: the rollouts and lines of two steps; with more the run waits
 
-GOES = 0.5  # seconds for the job at hand when the run is left at once
+GOES = 0.4  # seconds for the job at hand when the run is left at once
+STAYS = 60.0  # seconds that Python's end then waits for it
 
 Job = Callable[[], object]
 
@@ -45,8 +47,11 @@ class Background:
         self.check()
 
     def close(self) -> bool:
-        """End the thread; whether it has ended. Jobs that wait are dropped, the one at hand may
-        take a while.
+        """End the thread; whether it has ended. Jobs that wait are dropped.
+
+        The one at hand may take a while on a slow disk. Python's end waits for it then: a thread
+        that is within C++ at that moment (pyarrow) would end the process by std::terminate,
+        "terminate called without an active exception", exit code 134.
         """
         with suppress(Empty):
             while True:
@@ -56,6 +61,8 @@ class Background:
             return True
         self._jobs.put(None)
         self._thread.join(GOES)
+        if self._thread.is_alive():
+            atexit.register(self._thread.join, STAYS)
         return not self._thread.is_alive()
 
     def _work(self) -> None:

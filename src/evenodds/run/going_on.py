@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,8 @@ from typing import Any
 from evenodds.errors import UsageError
 from evenodds.run.config import Config, make_config, read_saved
 from evenodds.run.durable import SEALS, TEMPORARY
-from evenodds.run.folder import RunFolder, fresh_name
+from evenodds.run.folder import RunFolder, fresh_name, require_own_place
+from evenodds.run.lock import RunLock
 from evenodds.run.sealed import config_fault
 
 # how long a run goes on and what it keeps may change when it is taken up again; all else may not
@@ -41,6 +44,7 @@ def open_folder(config: Config, now: datetime) -> RunFolder:
     root = Path(config.run.root)
     name = config.run.name or fresh_name(config.task.name, config.policy.name, now, root)
     folder = RunFolder.under(root, name)
+    require_own_place(folder.path)
     if folder.config.exists():
         if fault := config_fault(folder):
             raise UsageError(fault)
@@ -50,11 +54,55 @@ def open_folder(config: Config, now: datetime) -> RunFolder:
                 f"the run {str(folder.path)!r} has another configuration: {difference}. "
                 "Choose another --run.name, or give the same settings."
             )
-    elif folder.path.exists() and any(not _is_leftover(p) for p in folder.path.iterdir()):
+    elif folder.path.is_dir() and any(not _is_leftover(p) for p in folder.path.iterdir()):
         raise UsageError(
             f"{str(folder.path)!r} exists and is no run folder. Choose another --run.name."
         )
     return folder
+
+
+Seen = tuple[tuple[int, int], ...]
+"""When what says how far a run is was last written, and how long it is; empty for a new run."""
+
+TRIES = 100  # names that a run without one tries where others begin at the same moment
+
+
+def seen(folder: RunFolder) -> Seen:
+    """How a run looks now, so that what another process does to it meanwhile is noticed."""
+    files = (folder.config, folder.engine, folder.metrics)
+    found = [path.stat() for path in files if path.exists()]
+    return tuple((one.st_mtime_ns, one.st_size) for one in found)
+
+
+@contextmanager
+def held(config: Config, folder: RunFolder, before: Seen) -> Generator[RunFolder]:
+    """The run with its lock, which is taken once its model is there; before: as it was first seen.
+
+    Raises `UsageError` where another process holds it, or has begun it or gone on with it since
+    then: what was checked against its folder holds no more. A run that was given no name takes
+    another one instead.
+    """
+    with ExitStack() as stack:
+        for left in reversed(range(TRIES)):
+            try:
+                stack.enter_context(RunLock(folder.path))
+                _require_as_before(folder, before)
+                break
+            except UsageError:
+                if config.run.name is not None or not left:
+                    raise
+            stack.close()
+            folder = open_folder(config, datetime.now())
+            before = seen(folder)
+        yield folder
+
+
+def _require_as_before(folder: RunFolder, before: Seen) -> None:
+    if seen(folder) != before:
+        raise UsageError(
+            f"another process has worked on the run {str(folder.path)!r} meanwhile. "
+            "Give the same command again to go on with it, or choose another --run.name."
+        )
 
 
 def _is_leftover(path: Path) -> bool:

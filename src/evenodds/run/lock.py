@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import socket
+import stat
 import sys
 import time
 import weakref
@@ -15,7 +16,7 @@ from typing import Self
 
 from evenodds.errors import UsageError
 from evenodds.machine import explain
-from evenodds.records.holder import LOCK, holder_of, is_alive
+from evenodds.records.holder import LOCK, ONLY_THIS, holder_of, own_line, where_held
 from evenodds.run.durable import make_folder
 
 PATIENCE = 0.3  # seconds in which a new holder has surely written its name
@@ -47,10 +48,8 @@ def _lock_natively(descriptor: int) -> bool | None:
 
 def _lock_by_name(path: Path) -> bool:
     """Without locks of the system the file's text decides; a dead holder of this host is none."""
-    pid, host = holder_of(path.parent)
-    if pid <= 0 or (host == socket.gethostname() and pid == os.getpid()):
-        return True
-    return host == socket.gethostname() and not is_alive(pid)
+    is_ours = holder_of(path.parent) == (os.getpid(), socket.gethostname())
+    return is_ours or not where_held(path.parent)
 
 
 def _refusal(folder: Path) -> UsageError:
@@ -64,6 +63,30 @@ def _refusal(folder: Path) -> UsageError:
         f"Wait until it ends, stop it, or choose another name; "
         f"if it is surely gone, remove {str(folder / LOCK)!r}."
     )
+
+
+def require_free(folder: Path) -> None:
+    """Raise `UsageError` where another process holds the run; costs no import of what trains."""
+    if os.path.lexists(folder / LOCK):
+        with RunLock(folder):
+            pass
+
+
+def _open(path: Path) -> int:
+    """The lock file, made if it is missing. Raises `UsageError` for anything but a plain file.
+
+    A run folder may come from anywhere: a link in it would have us empty the file that it names.
+    """
+    odd = UsageError(
+        f"{str(path)!r} is no plain file, so it cannot lock the run. Move it away and try again."
+    )
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise odd
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | ONLY_THIS, 0o644)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise odd
+    return descriptor
 
 
 class RunLock:
@@ -81,7 +104,7 @@ class RunLock:
         """Take the lock; the folder is made if it is missing."""
         make_folder(self.folder)
         try:
-            self._descriptor = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+            self._descriptor = _open(self.folder / LOCK)
             self._take()
         except BaseException as error:
             self._close()
@@ -111,7 +134,7 @@ class RunLock:
             raise _refusal(self.folder)
         os.ftruncate(self._descriptor, 0)
         os.lseek(self._descriptor, 0, os.SEEK_SET)
-        os.write(self._descriptor, f"{os.getpid()} {socket.gethostname()}\n".encode())
+        os.write(self._descriptor, own_line().encode())
 
     def _close(self) -> None:
         _HELD.discard(self)

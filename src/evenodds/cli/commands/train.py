@@ -12,7 +12,8 @@ from evenodds.cli.flags import Parser, add_settings, config_of, given
 from evenodds.errors import GateError, UsageError
 from evenodds.report.text import one_line
 from evenodds.run.config import Config, make_config, merge, read_saved, to_toml
-from evenodds.run.folder import ROOT, require_run
+from evenodds.run.folder import ROOT, RunFolder, require_run
+from evenodds.run.lock import require_free
 
 if TYPE_CHECKING:
     from evenodds.tasks import Task
@@ -126,6 +127,8 @@ def main(arguments: list[str]) -> int:
     config = _config(found)
     if found.dry_run:
         return _preview(config)
+    if config.run.name is not None:  # before torch is there, which takes seconds
+        require_free(RunFolder.under(Path(config.run.root), config.run.name).path)
     from evenodds.run.train import train
 
     result = train(config, argv=sys.argv)
