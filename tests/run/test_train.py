@@ -99,18 +99,6 @@ def test_a_run_that_was_stopped_goes_on_bit_for_bit(finished, tmp_path, stop_at)
     assert_equal_runs(finished.folder, resumed.folder)
 
 
-def test_a_second_signal_leaves_at_once(tmp_path) -> None:
-    def stop(step: int) -> None:
-        if step == 3:
-            os.kill(os.getpid(), signal.SIGINT)
-            os.kill(os.getpid(), signal.SIGINT)
-
-    with pytest.raises(SystemExit) as left:
-        run(tmp_path, view=Quiet(stop), run__save_every=100)
-    assert left.value.code == 130
-    assert list((tmp_path / "r" / "checkpoints").iterdir()) == []
-
-
 def test_lora_goes_on_bit_for_bit_and_saves_an_adapter(tmp_path) -> None:
     over = {"policy__adapter": "lora", "policy__rank": 4}
     whole = run(tmp_path / "whole", **over)

@@ -34,8 +34,8 @@ from evenodds.run.config import Config, to_toml
 from evenodds.run.control import readable
 from evenodds.run.durable import recover, told_below, verify_folder
 from evenodds.run.folder import RunFolder, require_room
-from evenodds.run.going_on import open_folder
-from evenodds.run.lock import RunLock
+from evenodds.run.going_on import Seen, held, open_folder, seen
+from evenodds.run.lock import require_free
 from evenodds.run.making import Engine, native_engine
 from evenodds.run.preflight import start as preflight
 from evenodds.run.preflight.ground import Ground
@@ -91,14 +91,13 @@ def train(
     clock = Clock(config.run.max_time)
     factories_of(config.run.sinks)  # whose mistakes are to be found at once
     folder = open_folder(config, datetime.now())
-    if folder.path.exists():
-        with RunLock(folder.path):  # a run that another process holds is refused at once
-            pass
+    before = seen(folder)
+    require_free(folder.path)  # a run that another process holds is refused at once
     plan = plan_of(config, task)
     with ExitStack() as opened:
         opened.enter_context(told_below(folder.path))
         judges = _judges(plan, opened)
-        return _train(plan, judges, folder, clock, view, argv, engine or native_engine)
+        return _train(plan, judges, (folder, before), clock, view, argv, engine or native_engine)
 
 
 def _judges(plan: Plan, opened: ExitStack) -> tuple[Judge, Judge | None]:
@@ -112,7 +111,7 @@ def _judges(plan: Plan, opened: ExitStack) -> tuple[Judge, Judge | None]:
 def _train(
     plan: Plan,
     judges: tuple[Judge, Judge | None],
-    folder: RunFolder,
+    found: tuple[RunFolder, Seen],
     clock: Clock,
     view: View | None,
     argv: Sequence[str],
@@ -120,6 +119,7 @@ def _train(
 ) -> Result:
     """The judge's processes get ready while torch and the policy are loaded."""
     prepare_environment()
+    folder, before = found
     objective = objective_of(plan.config)  # from here on torch is there
     from evenodds.run.engine import prepare_process, read_sittings
     from evenodds.run.session import Session
@@ -132,7 +132,7 @@ def _train(
     plan = replace(plan, control=readable(plan.control, made.policy, budget))
     require_room(folder, _weight_bytes(made.policy))
     preflight.before(Ground(plan, objective, made, folder), shown.note)
-    with Interrupts() as interrupts, RunLock(folder.path):
+    with Interrupts() as interrupts, held(plan.config, folder, before) as folder:
         session = Session(
             plan,
             made.policy,
