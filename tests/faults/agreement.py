@@ -9,11 +9,10 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from evenodds.batch import Batch, collate
@@ -74,9 +73,7 @@ def gradient(policy: Policy, batch: Batch, objective: Objective, **options: Any)
 def gradient_gaps(name: str) -> Iterator[tuple[str, float]]:
     """How far gradients are from those of the whole batch at once, by its norm; off-policy."""
     make = FAMILIES[name]
-    groups = (
-        groups_of(make_policy(seed=5)) if "gpt2" not in name else groups_of(make_policy("gpt2"))
-    )
+    groups = groups_of(make_policy("gpt2" if "gpt2" in name else "qwen3", seed=5))
     batch = collate(groups, OBJECTIVE)
     whole = gradient(make(), batch, OBJECTIVE, micro_batch_tokens=10_000)
 
@@ -124,12 +121,11 @@ def first_passes(policy: Policy, updates: int = 3) -> list[Agreement]:
 
 def sha256_of(tensors: dict[str, torch.Tensor]) -> dict[str, str]:
     """SHA-256 of the bytes of each tensor."""
-    return {
-        name: hashlib.sha256(
-            t.detach().contiguous().view(torch.uint8).numpy().tobytes()
-        ).hexdigest()
-        for name, t in tensors.items()
-    }
+    found: dict[str, str] = {}
+    for name, tensor in tensors.items():
+        raw = tensor.detach().contiguous().view(torch.uint8).numpy().tobytes()
+        found[name] = hashlib.sha256(raw).hexdigest()
+    return found
 
 
 def frozen(policy: Policy) -> dict[str, torch.Tensor]:
@@ -148,7 +144,7 @@ class Synced:
     moved: bool
 
 
-def synced(policy: Policy, times: int, sample_every: int = 10, save_every: int = 100) -> Synced:
+def synced(policy: Policy, times: int, sample_every: int = 20, save_every: int = 100) -> Synced:
     """The base below an adapter behind so many updates, each given to the sampler.
 
     On the way answers are sampled from it, adapters are saved and loaded again.
@@ -158,8 +154,7 @@ def synced(policy: Policy, times: int, sample_every: int = 10, save_every: int =
     before, learns = sha256_of(frozen(policy)), sha256_of(dict(policy.trainable()))
     learner = TorchLearner(policy, LearnerOptions(learning_rate=1e-3))
     sampler = NativeSampler(policy)
-    groups = [replace(g, problem=g.problem) for g in groups_of(policy, size=2, limits=Limits(6))]
-    batch = collate(groups[:1], OBJECTIVE)
+    batch = collate(groups_of(policy, size=2, limits=Limits(4))[:1], OBJECTIVE)
     for turn in range(1, times + 1):
         learner.update(batch, OBJECTIVE)
         sampler.load(learner.weights(), turn)
@@ -173,7 +168,3 @@ def synced(policy: Policy, times: int, sample_every: int = 10, save_every: int =
     after = sha256_of(frozen(policy))
     changed = [name for name, digest in before.items() if after[name] != digest]
     return Synced(len(before), changed, sha256_of(dict(policy.trainable())) != learns)
-
-
-def ratio_of(agreement: list[Agreement]) -> float:
-    return float(np.max([one.ratio for one in agreement]))
