@@ -131,7 +131,7 @@ def _train(
     budget = evaluation_budget(plan.config)
     plan = replace(plan, control=readable(plan.control, made.policy, budget))
     require_room(folder, _weight_bytes(made.policy))
-    preflight.before(Ground(plan, objective, made, folder), shown.note)
+    warned = preflight.before(Ground(plan, objective, made, folder))
     with Interrupts() as interrupts, held(plan.config, folder, before) as folder:
         session = Session(
             plan,
@@ -147,7 +147,7 @@ def _train(
             judges[1],
         )
         try:
-            return _run(session, argv)
+            return _run(session, argv, warned)
         finally:
             session.close()
             shown.close()
@@ -223,11 +223,6 @@ def _base(session: Session) -> dict[str, Any]:
     found = session.measuring.whole("base", "evaluating the base")
     template = getattr(session.policy.codec.tokenizer, "chat_template", None)
     session.writer.data(session.plan, found, template)
-    if not any(problem["right"] for level in found["levels"] for problem in level["problems"]):
-        session.view.note(
-            "the base solved none of the held-out problems. Where every group agrees there is "
-            "nothing to learn from: try easier levels, a partial score, or another policy."
-        )
     return found
 
 
@@ -243,7 +238,8 @@ def _read(path: Path) -> dict[str, Any] | None:
     return cast(dict[str, Any], found)
 
 
-def _run(session: Session, argv: Sequence[str]) -> Result:
+def _run(session: Session, argv: Sequence[str], warned: Sequence[str]) -> Result:
+    """warned: lines of the preflight, which one who goes on was told already."""
     folder = session.folder
     title, lines = _title(session)
     session.view.start(title, lines, session.plan.task.levels)
@@ -252,6 +248,7 @@ def _run(session: Session, argv: Sequence[str]) -> Result:
         recover(parent)
     if going_on:
         session.damaged = examined(folder, session.view.note)
+    _tell(session, () if going_on else warned)
     _open(session, argv)
     session.sinks = _sinks(session, title)
     try:
@@ -265,7 +262,7 @@ def _run(session: Session, argv: Sequence[str]) -> Result:
     if going_on and state.step:
         session.view.note(f"going on after step {state.step}.")
     else:
-        preflight.after_base(_ground(session, base), session.view.note)
+        _tell(session, preflight.after_base(_ground(session, base)))
     _require_a_step(session, state)
     session.writer.forget_the_end()
     try:
@@ -284,6 +281,11 @@ def _run(session: Session, argv: Sequence[str]) -> Result:
     session.sinks.summary(_gains(comparison))
     _report(session)
     return Result(folder.path, state.step, _told_of_alarm(session, state.step), comparison, found)
+
+
+def _tell(session: Session, lines: Sequence[str]) -> None:
+    for line in lines:
+        session.view.note(line)
 
 
 def _ground(session: Session, base: Mapping[str, Any]) -> Ground:

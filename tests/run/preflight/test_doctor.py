@@ -146,7 +146,7 @@ def test_a_check_that_fails_itself_is_skipped_and_says_so(monkeypatch):
 def test_the_first_fatal_finding_that_is_not_ignored_is_raised():
     one, two = (Finding(n, "fatal", f"{n} is wrong", "why", "--a b") for n in ("one", "two"))
     require([Finding("w", "warning", "x")], ())
-    with pytest.raises(GateError, match="two: two is wrong Change: --a b"):
+    with pytest.raises(GateError, match=r"two: two is wrong\. Change: --a b\."):
         require([one, two], ("one",))
     require([one, two], ("two", "one"))
     require_known(["ratio"])

@@ -132,10 +132,9 @@ def _looked(name: str, check: Check, ground: Ground) -> Finding | None:
 def require(findings: Sequence[Finding], ignored: Iterable[str]) -> None:
     """Raise `GateError` for the first fatal finding that is not ignored by its name."""
     for finding in fatal(findings, ignored):
-        change = f" Change: {finding.change}." if finding.change else ""
         raise GateError(
-            f"{finding.name}: {finding.what}{change} More with `evenodds doctor` and the same "
-            f"settings; to start all the same: --check.ignore {finding.name}"
+            f"{finding.sentence} More with `evenodds doctor` and the same settings; to start all "
+            f"the same: --check.ignore {finding.name}"
         )
 
 

@@ -7,6 +7,8 @@ from typing import Literal
 
 Level = Literal["fatal", "warning", "fine", "skipped"]
 
+BAD: tuple[Level, ...] = ("fatal", "warning")
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -25,3 +27,9 @@ class Finding:
 
     def to_dict(self) -> dict[str, str]:
         return asdict(self)
+
+    @property
+    def sentence(self) -> str:
+        """What was found and what to change, in one line."""
+        change = f" Change: {self.change}." if self.change else ""
+        return f"{self.name}: {self.what.rstrip('.')}.{change}"

@@ -6,18 +6,16 @@ from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
 from evenodds.report.text import one_line
-from evenodds.run.preflight.finding import Finding, Level
+from evenodds.run.preflight.finding import BAD, Finding, Level
 
 WIDTH = 80
 ORDER: tuple[Level, ...] = ("fatal", "warning", "skipped", "fine")
-BAD: tuple[Level, ...] = ("fatal", "warning")
 SIGNS: dict[Level, str] = {"fatal": "✗", "warning": "!", "skipped": "–", "fine": "✓"}
 
 
 def told(finding: Finding) -> str:
     """A finding in one line, as `train` tells a warning."""
-    change = f" Change: {finding.change}." if finding.change else ""
-    return one_line(f"{finding.name}: {finding.what}{change}", 400)
+    return one_line(finding.sentence, 400)
 
 
 def lines(findings: Sequence[Finding], ignored: Sequence[str] = ()) -> Iterator[str]:
