@@ -106,5 +106,8 @@ def _require_as_before(folder: RunFolder, before: Seen) -> None:
 
 
 def _is_leftover(path: Path) -> bool:
-    """What a kill before the first record may leave in a folder of ours."""
-    return path.name in ("lock", SEALS) or TEMPORARY.fullmatch(path.name) is not None
+    """What a kill before the first record may leave in a folder of ours; folders without a file."""
+    if path.name in ("lock", SEALS) or TEMPORARY.fullmatch(path.name) is not None:
+        return True
+    is_folder = path.is_dir() and not path.is_symlink()
+    return is_folder and all(below.is_dir() for below in path.rglob("*"))
