@@ -52,11 +52,11 @@ def undisturbed(root: Path, **settings: Any) -> Setting:
     return Setting(root, settings, fingerprint(root / "whole"), ended.seconds)
 
 
-def note_commits(path: Path) -> None:
-    """In a child: a line for each checkpoint whose commit has returned."""
+def note_commits(path: Path, slow: float = 0.0) -> None:
+    """In a child: a line for each checkpoint whose commit has returned. slow: seconds a flush."""
     from evenodds.run import checkpoint
 
-    commit = checkpoint.commit
+    commit, fsync = checkpoint.commit, os.fsync
 
     def noted(draft: Any, *more: Any) -> Any:
         found = commit(draft, *more)
@@ -65,12 +65,20 @@ def note_commits(path: Path) -> None:
         os.close(descriptor)
         return found
 
+    def slowly(descriptor: int) -> None:
+        time.sleep(slow)
+        fsync(descriptor)
+
     checkpoint.commit = noted
+    if slow:
+        os.fsync = slowly
 
 
-def start(setting: Setting, name: str, turn: int, failpoint: Any = None) -> children.Child:
+def start(
+    setting: Setting, name: str, turn: int, failpoint: Any = None, slow: float = 0.0
+) -> children.Child:
     """One sitting at the run; what it acknowledges is read by `acknowledged`."""
-    before = partial(note_commits, setting.root / f"acknowledged-{name}")
+    before = partial(note_commits, setting.root / f"acknowledged-{name}", slow)
     place = setting.root / f"said-{name}-{turn}"
     return children.start(setting.arguments(name), place, failpoint, before)
 
@@ -194,6 +202,63 @@ def stopped_and_continued(pauses: Sequence[float]) -> Story:
         return amiss + [f"left over: {path}" for path in leftovers(setting.root / name)]
 
     return story
+
+
+def signalled(number: int, moment: float, again: float | None = None, slow: float = 0.0) -> Story:
+    """Asked to end at a moment; again: seconds until it is asked once more. slow: a flush of it."""
+
+    def story(setting: Setting, name: str) -> list[str]:
+        child = start(setting, name, 0, slow=slow)
+        time.sleep(moment)
+        child.signal(number)
+        if again is not None:
+            time.sleep(again)
+            child.signal(number)
+        asked = time.monotonic()
+        ended = child.wait(60)
+        limit, took = (1.0 if again else 10.0), time.monotonic() - asked
+        amiss = [f"slow: it took {took:.1f} s"] if took > limit else []
+        amiss += _signal_faults(setting, name, ended, number, again is not None)
+        amiss += [f"orphan: {pid}" for pid in _orphans(child)]
+        return amiss + checked(setting, name) + taken_up(setting, name)
+
+    return story
+
+
+def _signal_faults(
+    setting: Setting, name: str, ended: children.Ended, number: int, at_once: bool
+) -> list[str]:
+    """What is wrong with an end by signal, or with one that came first by itself."""
+    from evenodds.run.durable import valid_folders
+
+    run = setting.root / name
+    amiss = [f"said: {ended.err[-300:]}"] if "Traceback" in ended.err else []
+    if "terminate called" in ended.err:
+        amiss.append("terminate called")
+    before_ours = ended.code == -number and not run.exists()
+    if ended.code not in (0, 128 + number) and not before_ours:
+        amiss.append(f"exit {ended.code}: {ended.err[-300:]}")
+    if ended.code == 128 + number and not at_once:
+        told = [int(step) for step in SAVED.findall(ended.err)]
+        sound, _ = valid_folders(run / "checkpoints", "step-", 1)
+        newest = [int(folder.name.rpartition("-")[2]) for folder in sound]
+        done = _completed(run)
+        if told and (newest != told or max(done, default=0) > told[0]):
+            amiss.append(f"lost: told {told}, on the disk {newest}, rollouts of {done}")
+    return amiss
+
+
+def _completed(run: Path) -> list[int]:
+    """The steps whose rollouts are written, which is what a step that is done begins with."""
+    return [int(path.stem.rpartition("-")[2]) for path in run.glob("rollouts/step-*.parquet")]
+
+
+def _orphans(child: children.Child) -> list[int]:
+    """Processes of a child that are there a while after its end."""
+    until = time.monotonic() + 2
+    while (found := children.alive(child.mark)) and time.monotonic() < until:
+        time.sleep(0.02)
+    return found
 
 
 def tell(story: Story, setting: Setting, name: str) -> list[str]:
