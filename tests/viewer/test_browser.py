@@ -23,7 +23,7 @@ from evenodds.viewer.library import Library
 from evenodds.viewer.loading import torch_is_loaded
 from evenodds.viewer.serve import listening
 from tests.viewer.folder import GROUPS, LONG, STEPS, write_run
-from tests.viewer.payloads import PAYLOADS
+from tests.hostile.pages import PAYLOADS
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)

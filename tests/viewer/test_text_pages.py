@@ -10,7 +10,7 @@ from evenodds.viewer.filters import PLAIN, chosen
 from evenodds.viewer.table import KINDS
 from evenodds.viewer.text_pages import group_lines, overview_lines, worth_a_look
 from tests.viewer.folder import STEPS, write_run
-from tests.viewer.payloads import PAYLOADS
+from tests.hostile.pages import PAYLOADS
 
 
 def is_plain(text: str) -> bool:
