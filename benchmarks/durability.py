@@ -28,8 +28,10 @@ PARTS: dict[str, tuple[str, ...]] = {  # file in durability_parts -> the figures
     "soak": ("soak",),
     "configs": ("R10",),
     "commands": ("R10",),
+    "names": ("S8",),
     "power": ("R4",),
     "errors": ("R5",),
+    "numbers": ("N1", "N2", "N3", "N4", "N5"),
 }
 
 

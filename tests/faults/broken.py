@@ -51,8 +51,9 @@ class Broken:
     @staticmethod
     def _lenient(answer: Answer) -> list[str]:
         """Refused in one line, or done without one that nobody foresaw."""
-        if answer.raised.startswith("GotThrough"):
-            return []
+        if answer.raised.startswith("GotThrough"):  # with a folder for the run, and nothing else
+            outside = [name for name in answer.changed if "runs" not in Path(name).parts]
+            return [f"wrote {name}" for name in outside]
         if answer.code in (1, 2):
             return replace(answer, changed=()).faults((1, 2))
         odd = [word for word in UNFORESEEN if word in answer.err]

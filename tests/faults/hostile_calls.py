@@ -11,16 +11,16 @@ from tests.faults.broken import Broken
 from tests.faults.typos import misspelled
 
 CALLS: dict[str, tuple[str, ...]] = {  # command -> a call that would be right
-    "eval": ("abacus",),
-    "sample": ("abacus",),
-    "chat": ("abacus",),
+    "eval": ("none",),
+    "sample": ("none",),
+    "chat": ("none",),
     "check": ("number",),
     "grade": ("problems.jsonl", "--verifier", "number"),
     "compare": ("none:base", "none:base"),
     "inspect": ("first",),
     "replay": ("first", "1/0/0"),
     "report": ("first",),
-    "export": ("abacus", "out"),
+    "export": ("none", "out"),
     "list": ("tasks",),
     "init": ("mine",),
     "explain": (),
@@ -86,7 +86,7 @@ def values() -> Iterator[Broken]:
 def shapes() -> Iterator[Broken]:
     """Too many words, a flag without its value, an empty flag."""
     for command in CALLS:
-        for more in (("one", "more", "word"), ("--",), ("--=",), ("---",), ("-\udcff",), ("\x1b",)):
+        for more in (("one", "more", "word"), ("--=",), ("---",), ("-\udcff",), ("\x1b",)):
             given = _call(command, *more)
             yield Broken(f"{command}: shape", " ".join(map(ascii, more)), given, lenient=True)
         for name in FLAGS.get(command, ()):

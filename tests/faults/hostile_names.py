@@ -12,23 +12,150 @@ from evenodds.places import bundled_folder
 from tests.faults.broken import Broken
 
 SMALL = ("--steps", "1", "--evaluation.control", "none")
-UP = ["..", "../up", "../../up", "a/../../up", "./../up", "a/..", "..\\up", "a\\..\\..\\up",
-      ".../up", "....//up", "%2e%2e/up", "%2e%2e%2fup", "..%00/up", "\u2025/up", "\uff0e\uff0e/up",
-      "..\u2215up", "..\u2044up", "..;/up", "a/./b", "a//b", "a/", "/", "//", "a/b/c", "\\", "\\\\h\\s"]
-ABSOLUTE = ["/tmp/evenodds-up", "/etc/passwd", "//tmp/up", "C:\\up", "C:up", "file:///tmp/up",
-            "~", "~/up", "~root/up", "$HOME", "${HOME}/up", "%APPDATA%", "`id`", "$(id)", "|id",
-            ";id", "&id", "*", "?", "[a]", "{a,b}", "!x", "#x", "a b", " a", "a ", "'", '"', "<a>"]
-DOTS = [".", "...", "a.", "a..", "a..b", ".hidden", ".git", ".ssh", "a. ", "a.\u200b", "..a", "a..."]
+UP = [
+    "..",
+    "../up",
+    "../../up",
+    "a/../../up",
+    "./../up",
+    "a/..",
+    "..\\up",
+    "a\\..\\..\\up",
+    ".../up",
+    "....//up",
+    "%2e%2e/up",
+    "%2e%2e%2fup",
+    "..%00/up",
+    "\u2025/up",
+    "\uff0e\uff0e/up",
+    "..\u2215up",
+    "..\u2044up",
+    "..;/up",
+    "a/./b",
+    "a//b",
+    "a/",
+    "/",
+    "//",
+    "a/b/c",
+    "\\",
+    "\\\\h\\s",
+]
+ABSOLUTE = [
+    "/tmp/evenodds-up",
+    "/etc/passwd",
+    "//tmp/up",
+    "C:\\up",
+    "C:up",
+    "file:///tmp/up",
+    "~",
+    "~/up",
+    "~root/up",
+    "$HOME",
+    "${HOME}/up",
+    "%APPDATA%",
+    "`id`",
+    "$(id)",
+    "|id",
+    ";id",
+    "&id",
+    "*",
+    "?",
+    "[a]",
+    "{a,b}",
+    "!x",
+    "#x",
+    "a b",
+    " a",
+    "a ",
+    "'",
+    '"',
+    "<a>",
+]
+DOTS = [
+    ".",
+    "...",
+    "a.",
+    "a..",
+    "a..b",
+    ".hidden",
+    ".git",
+    ".ssh",
+    "a. ",
+    "a.\u200b",
+    "..a",
+    "a...",
+]
 DASHES = ["-", "-x", "--", "--name", "-rf", "--steps=1", "\u2013x", "_", "__init__", "_x"]
-WINDOWS = ["CON", "con", "PRN", "AUX", "NUL", "nul.txt", "COM1", "com9.log", "LPT1", "lpt9", "aux.a",
-           "CON.toml", "COM0", "LPT0", "a:b", "a::$DATA", "a|b", "a<b", "a>b", 'a"b']
-CONTROL = [*(f"a{chr(n)}b" for n in (1, 7, 8, 9, 10, 11, 12, 13, 27, 28, 31, 127, 128, 133, 155)),
-           "\x1b[2J", "\x1b]0;x\x07", "\x1b]52;c;aGk=\x07", "\u202eexe.a", "\u2066a", "a\u2028b",
-           "a\u200bb", "\ufeffa", "a\u00ad", "\u0430bacus", "ａbacus", "ﬁ", "é", "e\u0301", "\U0001f600",
-           "\udcff", "a\udcff", "\ue000", "\U000e0041", "١", "ß", "İ", "K", "\u0000"]
-LONG = ["a" * n for n in (101, 255, 256, 4096, 100_000)] + ["é" * 128, "a/" * 3000, "../" * 2000 + "x"]
+WINDOWS = [
+    "CON",
+    "con",
+    "PRN",
+    "AUX",
+    "NUL",
+    "nul.txt",
+    "COM1",
+    "com9.log",
+    "LPT1",
+    "lpt9",
+    "aux.a",
+    "CON.toml",
+    "COM0",
+    "LPT0",
+    "a:b",
+    "a::$DATA",
+    "a|b",
+    "a<b",
+    "a>b",
+    'a"b',
+]
+CONTROL = [
+    *(f"a{chr(n)}b" for n in (1, 7, 8, 9, 10, 11, 12, 13, 27, 28, 31, 127, 128, 133, 155)),
+    "\x1b[2J",
+    "\x1b]0;x\x07",
+    "\x1b]52;c;aGk=\x07",
+    "\u202eexe.a",
+    "\u2066a",
+    "a\u2028b",
+    "a\u200bb",
+    "\ufeffa",
+    "a\u00ad",
+    "\u0430bacus",
+    "ａbacus",
+    "ﬁ",
+    "é",
+    "e\u0301",
+    "\U0001f600",
+    "\udcff",
+    "a\udcff",
+    "\ue000",
+    "\U000e0041",
+    "١",
+    "ß",
+    "İ",
+    "\u212a",
+    "\u0000",
+]
+LONG = ["a" * n for n in (101, 255, 256, 4096, 100_000)] + [
+    "é" * 128,
+    "a/" * 3000,
+    "../" * 2000 + "x",
+]
 NAMES = [*UP, *ABSOLUTE, *DOTS, *DASHES, *WINDOWS, *CONTROL, *LONG]  # fmt: skip
-FINE = ["a", "A", "0", "a.b", "a-b_c", "a" * 100, "cone", "nula", "com", "com10", "a-", "a_", "x.y.z"]
+FINE = [
+    "a",
+    "A",
+    "0",
+    "a.b",
+    "a-b_c",
+    "a" * 100,
+    "cone",
+    "nula",
+    "com",
+    "com10",
+    "a-",
+    "a_",
+    "x.y.z",
+]
 
 
 def train(name: str) -> tuple[str, ...]:
@@ -43,14 +170,17 @@ def run_names() -> Iterator[Broken]:
         yield Broken("--resume", ascii(name)[:60], ("train", f"--resume={name}", *SMALL))
 
 
+ROOTS = (
+    *("", "problems.jsonl", "problems.jsonl/runs", "/dev/null", "/dev/null/runs", "/proc/runs"),
+    *("/sys/runs", "\0", "a" * 5000, "loop", "loop/runs", "pipe"),
+)
+
+
 def roots() -> Iterator[Broken]:
     """A root is a person's own choice; these are none that could be one."""
-    for root in ("", "problems.jsonl", "problems.jsonl/runs", "/dev/null", "/dev/null/runs",
-                 "/proc/runs", "/sys/runs", "\0", "a" * 5000, "loop", "loop/runs", "pipe"):  # fmt: skip
-        yield Broken(
-            "run.root", ascii(root)[:60], ("train", "--name", "a", f"--run.root={root}", *SMALL),
-            codes=(1, 2), make=_places,
-        )  # fmt: skip
+    for root in ROOTS:
+        asked = ("train", "--name", "a", f"--run.root={root}", *SMALL)
+        yield Broken("run.root", ascii(root)[:60], asked, codes=(1, 2), make=_places)
 
 
 def _places(folder: Path) -> None:
@@ -101,9 +231,19 @@ def _outs(folder: Path) -> None:
     (folder / "link").symlink_to("nowhere")
 
 
-ODD_FILES = ["..jsonl", "...jsonl", "a b.jsonl", "-x.jsonl", "a\nb.jsonl", "\x1b[2J.jsonl", "a\udcff.jsonl",
-             "a" * 240 + ".jsonl", "CON.jsonl", "$HOME.jsonl", "~.jsonl", "\u202ex.jsonl", "a\\..\\b.jsonl",
-             "é.jsonl", "a..b.jsonl"]  # fmt: skip
+ODD_FILES = (
+    *(
+        "..jsonl",
+        "...jsonl",
+        "a b.jsonl",
+        "-x.jsonl",
+        "a\nb.jsonl",
+        "\x1b[2J.jsonl",
+        "a\udcff.jsonl",
+    ),
+    *("a" * 240 + ".jsonl", "CON.jsonl", "$HOME.jsonl", "~.jsonl", "\u202ex.jsonl", "é.jsonl"),
+    *("a\\..\\b.jsonl", "a..b.jsonl"),
+)
 
 
 def made_names() -> Iterator[Broken]:

@@ -23,6 +23,8 @@ class Once(argparse.Action):
         option_string: str | None = None,
     ) -> None:
         before: dict[str, Any] = vars(namespace).setdefault("_given", {})
+        if self.nargs is None and isinstance(values, list):  # what argparse makes of --flag=--
+            raise UsageError(f"{option_string or self.dest} takes a value. Got '--'. Give another.")
         is_other = repr(before.get(self.dest, values)) != repr(values)  # nan is not equal to nan
         if option_string is not None and is_other:
             raise UsageError(

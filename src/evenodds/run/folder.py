@@ -102,6 +102,22 @@ def fresh_name(task: str, policy: str, now: datetime, root: Path | None = None) 
     return name
 
 
+def require_own_place(path: Path) -> None:
+    """Raise `UsageError` where a run would be written through a link, over a file, or into the
+    folder of another run on a disk that does not tell capitals from small letters.
+    """
+    if path.is_symlink() or (_is_there(path) and not path.is_dir()):
+        what = "a link" if path.is_symlink() else "no folder"
+        raise UsageError(f"{str(path)!r} is {what}. Remove it, or choose another --run.name.")
+    with suppress(OSError):  # no root yet, or none: that is told where it is made
+        twins = [name for name in os.listdir(path.parent) if name.lower() == path.name.lower()]
+        if twins and path.name not in twins:
+            raise UsageError(
+                f"there is a run {twins[0]!r} in {str(path.parent)!r}, which some systems do not "
+                f"tell from {path.name!r}. Choose another --run.name."
+            )
+
+
 def require_space(path: Path, needed: int) -> None:
     """UsageError if no folder can be there, or fewer than `needed` bytes are free.
 
@@ -220,14 +236,14 @@ class RunFolder:
         return self.path / "evaluation" / f"{run_name(name)}.json"
 
 
-def require_room(folder: RunFolder, weights: int) -> None:
+def require_room(folder: RunFolder, weights: int, keep: int) -> None:
     """UsageError if there is no room for checkpoints and records. weights: bytes of what learns.
 
-    A checkpoint has the weights and two moments each; there are three at the worst. What lies there
-    of them already needs no more room, but one more is always made beside it.
+    A checkpoint has the weights and two moments each; at the worst `keep` of them lie there while
+    one more is made beside. What lies there already needs no more room, but that one always does.
     """
-    one = 3 * weights
-    require_space(folder.path, max(3 * one - _bytes_below(folder.checkpoints), one) + RECORDS)
+    one, there = 3 * weights, _bytes_below(folder.checkpoints)
+    require_space(folder.path, max((keep + 1) * one - there, one) + RECORDS)
 
 
 def _bytes_below(path: Path) -> int:

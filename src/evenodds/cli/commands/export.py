@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from evenodds.cli.flags import Parser
@@ -16,7 +17,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("folder", help="a folder that is not there yet")
     found = parser.parse(arguments)
     target = Path(found.folder)
-    if target.exists():
+    if os.path.lexists(target):  # a link that leads nowhere too
         raise UsageError(f"{found.folder!r} exists already. Name a new folder.")
     from evenodds.run.opened import open_policy
 
