@@ -10,7 +10,17 @@ import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "evenodds"
 FLOORS = [
-    ["errors", "own", "machine", "places", "domain", "credit", "similarity", "statistics"],
+    [
+        "errors",
+        "own",
+        "machine",
+        "masking",
+        "places",
+        "domain",
+        "credit",
+        "similarity",
+        "statistics",
+    ],
     ["sandbox", "verifiers", "tasks", "curricula"],
     ["objectives", "batch", "diagnostics", "finite"],
     ["judge", "policies", "sampling", "learner", "reference"],
@@ -23,6 +33,7 @@ LIGHT = {
     "errors",
     "own",
     "machine",
+    "masking",
     "places",
     "domain",
     "credit",

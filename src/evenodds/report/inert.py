@@ -7,6 +7,7 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from typing import Any, TextIO, cast
 
+from evenodds.masking import known_in_text, masked
 from evenodds.report.text import safe
 
 
@@ -14,14 +15,16 @@ class Inert:
     """A stream that makes visible whatever would move a cursor, write a title or a clipboard.
 
     It stands below every print, so that what a library says of a hostile file is inert too. What
-    we ourselves draw goes to the stream beneath, `steerable`.
+    we ourselves draw goes to the stream beneath, `steerable`. Secrets of the environment, and what
+    looks like one, have a mask: logs are read by more people than the machine has users.
     """
 
     def __init__(self, beneath: TextIO) -> None:
         self.beneath = beneath
+        self.secrets = known_in_text()
 
     def write(self, text: str) -> int:
-        self.beneath.write(safe(text))
+        self.beneath.write(safe(masked(text, self.secrets)))
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:

@@ -10,22 +10,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from evenodds.machine import cpu_name, usable_cores, usable_memory
+from evenodds.masking import MASK, SECRET_NAME, known_secrets, masked
 
 PACKAGES = [
     *("evenodds", "torch", "transformers", "peft", "safetensors", "tokenizers"),
     *("numpy", "pydantic", "pyarrow", "liger-kernel", "gguf", "vllm"),
 ]
-MASK = "***"
-SECRET_NAME = re.compile(
-    r"(?:^|[-_.])(?:token|secret|passw(?:or)?d|passphrase|credentials?|auth|bearer|"
-    r"(?:api|access|private|secret)[-_]?key)$",
-    re.IGNORECASE,
-)
-SECRET_VALUE = re.compile(
-    r"\b(?:hf|ghp|gho|ghs|github_pat|glpat|sk|pk|xox[abp]|AKIA|ASIA)[-_A-Z0-9][-\w]{14,}"
-    r"|\beyJ[-\w]{10,}\.[-\w]+\.[-\w]*"  # JSON web token
-    r"|(?<=://)[^/@\s]+(?=@)"  # user and password in an address
-)
 COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
@@ -82,19 +72,13 @@ def _own_commit() -> str | None:
     return None if "site-packages" in package.parts else git_commit(package)
 
 
-def _known_secrets(environment: Mapping[str, str]) -> list[str]:
-    """Values of environment variables named like a secret: only to find and mask them."""
-    values = (value for name, value in environment.items() if SECRET_NAME.search(name))
-    return sorted((value for value in values if len(value) >= 6), key=len, reverse=True)
-
-
 def mask_secrets(argv: Sequence[str], environment: Mapping[str, str] | None = None) -> list[str]:
     """The command line with *** for what looks like a secret by its name or by its shape.
 
     The environment's own secrets are masked wherever they stand.
     """
-    known = _known_secrets(os.environ if environment is None else environment)
-    masked: list[str] = []
+    known = known_secrets(environment)
+    found: list[str] = []
     secret_next = False
     for word in argv:
         name, equals, _ = word.partition("=")
@@ -103,10 +87,8 @@ def mask_secrets(argv: Sequence[str], environment: Mapping[str, str] | None = No
         elif equals and SECRET_NAME.search(name):
             word = f"{name}={MASK}"
         secret_next = not equals and word.startswith("-") and bool(SECRET_NAME.search(word))
-        for value in known:
-            word = word.replace(value, MASK)
-        masked.append(SECRET_VALUE.sub(MASK, word))
-    return masked
+        found.append(masked(word, known))
+    return found
 
 
 def environment_passport(
