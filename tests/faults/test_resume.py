@@ -9,7 +9,7 @@ import pytest
 from tests.faults import ablation, resume
 from tests.faults.drawn import drawn
 
-ARMS = ("dapo, LoRA, 4 passes", "KL, entropy target, review", "evaluations on the way")
+ARMS = ("dapo, LoRA, 4 passes", "evaluations on the way")
 
 
 @pytest.mark.parametrize("name", ARMS)

@@ -105,19 +105,21 @@ def test_too_little_disk_is_refused_before_anything_is_written(tmp_path, monkeyp
 
 
 def test_checkpoints_that_lie_there_need_no_more_room(tmp_path, monkeypatch):
-    """Three of 3 × 10 MB at the worst; two lie there, so one more and the records are asked for."""
-    run, weights = RunFolder(tmp_path), 10_000_000
+    """Those that are kept and one beside them, of 3 × 10 MB, and the records."""
+    run, weights, keep = RunFolder(tmp_path), 10_000_000, 2
 
     def fits(free: int) -> bool:
         monkeypatch.setattr(folder, "free_disk", lambda path: free)
         try:
-            require_room(run, weights)
+            require_room(run, weights, keep)
         except UsageError:
             return False
         return True
 
     records = 64 * 2**20
-    assert fits(9 * weights + records) and not fits(9 * weights + records - 1)
+    for keep in (1, 5, 2):
+        most = 3 * (keep + 1) * weights + records
+        assert fits(most) and not fits(most - 1)
     for count, left in ((1, 6), (2, 3), (3, 3)):  # one more is always made beside them
         file = run.checkpoints / f"step-{count:06d}" / "weights"
         file.parent.mkdir(parents=True)

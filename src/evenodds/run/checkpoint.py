@@ -96,7 +96,7 @@ def load(folder: Path, task: Task, learner: TorchLearner, policy: Policy) -> tup
     moments = _tensors(folder / MOMENTS)
     _require_moments(moments, saved, learner)
     _load_weights(policy, folder / "policy")
-    learner.restore(moments, dict(saved.learner))
+    learner.restore(moments, saved.learner)
     return state, saved.progress
 
 

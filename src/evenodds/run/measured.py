@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from evenodds.errors import UsageError
-from evenodds.report.sound import is_evaluation
 from evenodds.run.build import evaluation_settings
 from evenodds.run.config import Config, make_config, merge, read_saved
+from evenodds.run.evaluations import read_evaluation
 from evenodds.run.folder import RunFolder, find_run, require_plain
 from evenodds.run.opened import is_run, model_folder, open_config
 
@@ -103,7 +102,7 @@ def stored(one: Named) -> Found:
 
 def _read(path: Path, one: Named) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        return read_evaluation(path)
     except FileNotFoundError:
         there = ", ".join(sorted(file.stem for file in path.parent.glob("*.json"))) or "none"
         raise UsageError(
@@ -111,10 +110,9 @@ def _read(path: Path, one: Named) -> dict[str, Any]:
             "Name one of these, or add --again."
         ) from None
     except (OSError, ValueError) as error:
-        raise UsageError(f"cannot read {str(path)!r}: {error}. Add --again.") from None
-    if not isinstance(found, dict) or not is_evaluation(cast(dict[str, Any], found)):
-        raise UsageError(f"{str(path)!r} is no evaluation. Add --again to make it anew.")
-    return cast(dict[str, Any], found)
+        raise UsageError(
+            f"cannot read {str(path)!r}: {error}. Add --again to make it anew."
+        ) from None
 
 
 def afresh(one: Named, like: Mapping[str, Any], over: Mapping[str, Any], tell: Progress) -> Found:

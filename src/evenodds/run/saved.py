@@ -59,7 +59,7 @@ class Saved:
 
     path: Path
     state: Record
-    learner: Record
+    learner: Mapping[str, int]
     moments: int | None
     progress: Progress
 
@@ -102,7 +102,8 @@ def read_saved_state(folder: Path) -> Saved:
     with _understood(path):
         progress = Progress(float(record["elapsed"]), logs, pending, _count(record["seals"]))
         moments = _count(record["moments"])
-        return Saved(path, parts["state"], parts["learner"], moments, progress)
+        counts = {name: int(value) for name, value in parts["learner"].items()}
+        return Saved(path, parts["state"], counts, moments, progress)
 
 
 def state_of(saved: Saved, task: Task) -> State:

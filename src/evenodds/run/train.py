@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -10,11 +9,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from textwrap import shorten
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from evenodds.errors import EvenoddsError, RunError
 from evenodds.judge import Judge, open_judge
 from evenodds.machine import explain, prepare_environment, system_reason
+from evenodds.records.lines import read_object
 from evenodds.report import write_report
 from evenodds.report.comparison import Comparison, compare
 from evenodds.report.conclusion import Conclusion, conclude
@@ -32,7 +32,8 @@ from evenodds.run.build import (
 )
 from evenodds.run.config import Config, to_toml
 from evenodds.run.control import readable
-from evenodds.run.durable import recover, told_below, verify_folder
+from evenodds.run.durable import fault_of, recover, told_below
+from evenodds.run.evaluations import read_evaluation
 from evenodds.run.folder import RunFolder, require_room
 from evenodds.run.going_on import Seen, held, open_folder, seen
 from evenodds.run.lock import require_free
@@ -130,7 +131,7 @@ def _train(
     made = make(plan, objective)
     budget = evaluation_budget(plan.config)
     plan = replace(plan, control=readable(plan.control, made.policy, budget))
-    require_room(folder, _weight_bytes(made.policy))
+    require_room(folder, _weight_bytes(made.policy), plan.config.run.keep)
     warned = preflight.before(Ground(plan, objective, made, folder))
     with Interrupts() as interrupts, held(plan.config, folder, before) as folder:
         session = Session(
@@ -217,25 +218,24 @@ def _gains(comparison: Comparison) -> dict[str, float]:
 def _base(session: Session) -> dict[str, Any]:
     """The evaluation of the base: read where it was made already."""
     recorded = _read(session.folder.evaluation("base"))
-    if recorded is not None:
-        session.measuring.seconds = recorded["seconds"]
-        return recorded
-    found = session.measuring.whole("base", "evaluating the base")
-    template = getattr(session.policy.codec.tokenizer, "chat_template", None)
-    session.writer.data(session.plan, found, template)
+    found = recorded or session.measuring.whole("base", "evaluating the base")
+    session.measuring.seconds = found["seconds"]
+    if not read_object(session.folder.data).get("initial_solve_rates"):  # or killed right here
+        template = getattr(session.policy.codec.tokenizer, "chat_template", None)
+        session.writer.data(session.plan, found, template)
     return found
 
 
 def _read(path: Path) -> dict[str, Any] | None:
+    """The record of an evaluation that a run goes on from; None where there is none."""
     if not path.exists():
         return None
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise RunError(f"{str(path)!r} is damaged: {error}. Remove it; it is made again.") from None
-    if not isinstance(found, dict) or not {"seconds", "levels", "settings"} <= found.keys():
-        raise RunError(f"{str(path)!r} is damaged: it is no evaluation. Remove it.")
-    return cast(dict[str, Any], found)
+        found = read_evaluation(path)
+        return {**found, "seconds": float(found["seconds"]), "settings": found["settings"]}
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        what = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+        raise RunError(f"{str(path)!r} is damaged: {what}. Remove it; it is made again.") from None
 
 
 def _run(session: Session, argv: Sequence[str], warned: Sequence[str]) -> Result:
@@ -257,7 +257,7 @@ def _run(session: Session, argv: Sequence[str], warned: Sequence[str]) -> Result
         return _stopped(session, 0)
     session.measuring.base = base
     state = session.restore(base) if going_on else session.first_state(base)
-    if going_on and not session.goes_on(state) and _is_finished(folder):
+    if going_on and not session.goes_on(state) and _is_finished(session):
         return _finished_already(session, state.step)
     if going_on and state.step:
         session.view.note(f"going on after step {state.step}.")
@@ -312,14 +312,20 @@ def _told_of_alarm(session: Session, step: int) -> int:
     return 1
 
 
-def _is_finished(folder: RunFolder) -> bool:
-    """Whether all that a run ends with is there and sound; what is not is made again."""
-    try:
-        ended = _read(folder.evaluation("final")) is not None
-        verify_folder(folder.model)
-    except (OSError, EvenoddsError):
+def _is_finished(session: Session) -> bool:
+    """Whether all that a run ends with is there and sound; what is damaged is told of, and made
+    again."""
+    folder = session.folder
+    if not folder.evaluation("final").exists():
         return False
-    return ended and folder.report.exists()
+    try:
+        _read(folder.evaluation("final"))
+    except EvenoddsError as error:
+        session.view.note(str(error))
+        return False
+    if fault := fault_of(folder.model):
+        session.view.note(f"{fault}; the end of the run is made again.")
+    return not fault and folder.report.exists()
 
 
 def _conclusion(session: Session) -> Conclusion | None:
