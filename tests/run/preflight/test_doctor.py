@@ -104,6 +104,26 @@ def test_what_cannot_be_made_is_a_fatal_finding_of_its_part(tmp_path, capsys, mi
     assert said in found["what"]
 
 
+def test_what_does_not_fit_is_said_before_the_weights_are_read(capsys, monkeypatch):
+    def never(options):
+        raise AssertionError("the weights were read")
+
+    monkeypatch.setattr("evenodds.policies.load.load_policy", never)
+    code, out, _ = asked(capsys, *ABACUS, "--run.memory_gb", "0.4", "--json")
+    assert code == 3 and names(out) == {"task": "fine", "memory": "fatal"}
+
+
+def test_a_doctor_does_not_fall_ill_itself(capsys, monkeypatch):
+    def ill(self, *rest):
+        raise RuntimeError("out of something")
+
+    monkeypatch.setattr("evenodds.sampling.native.NativeSampler.sample", ill)
+    code, out, _ = asked(capsys, *ABACUS, "--json")
+    found = {f["name"]: f for f in json.loads(out)["findings"]}
+    assert code == 3 and found["probe"]["what"] == "RuntimeError: out of something"
+    assert found["ratio"]["level"] == "skipped"
+
+
 def test_a_wrong_flag_or_name_is_wrong_usage(capsys):
     assert asked(capsys, "--policy.rnak", "3")[0] == 2
     code, out, err = asked(capsys, "--check.ignore", "end_tokne")

@@ -14,15 +14,18 @@ from typing import TYPE_CHECKING
 
 from evenodds.errors import EvenoddsError, GateError
 from evenodds.report.text import one_line
-from evenodds.run.build import Plan, objective_of, plan_of
+from evenodds.run.build import Plan, evaluation_budget, objective_of, plan_of
 from evenodds.run.config import Config
+from evenodds.run.control import readable
 from evenodds.run.folder import RunFolder
 from evenodds.run.going_on import open_folder
 from evenodds.run.preflight.finding import Finding
 from evenodds.run.preflight.ground import Ground
 from evenodds.run.preflight.probing import Tell, probed
+from evenodds.sinks import factories_of
 
 if TYPE_CHECKING:
+    from evenodds.objectives import Objective
     from evenodds.run.making import Engine
 
 
@@ -90,9 +93,13 @@ def _stage(name: str, found: Diagnosis) -> Generator[None]:
     """What is raised here is a fatal finding of that name, and the end."""
     try:
         yield
-    except EvenoddsError as error:
+    except _Ended:
+        raise
+    except Exception as error:  # a doctor does not fall ill itself
         named = "verifier" if isinstance(error, GateError) and name == "task" else name
-        found.findings.append(Finding(named, "fatal", one_line(str(error))))
+        known = isinstance(error, EvenoddsError)
+        what = str(error) if known else f"{type(error).__name__}: {error}"
+        found.findings.append(Finding(named, "fatal", one_line(what, 400)))
         raise _Ended from error
 
 
@@ -105,20 +112,38 @@ def _made(config: Config, found: Diagnosis, tell: Tell) -> Ground:
 
     with found.timed("task"):
         folder = _folder(config, found)
+        with _stage("sinks", found):
+            factories_of(config.run.sinks)
         with _stage("task", found):
             plan = plan_of(config)
         with _stage("objective", found):
             objective = objective_of(config)
     prepare_process()
     with found.timed("model"):
+        _require_memory(plan, objective, found)
         with _stage("model", found):
             policy = load_policy(policy_options(config))
         with _stage("fit", found):
             check_fit(policy, plan)
+            readable(plan.control, policy, evaluation_budget(config))
         with _stage("sampler", found):
             made = engine_around(policy, plan, objective)
     found.findings += [_told_task(plan), _told_model(made)]
     return Ground(plan, objective, made, folder)
+
+
+def _require_memory(plan: Plan, objective: Objective, found: Diagnosis) -> None:
+    """What does not fit is said before the weights are read, which might end this process."""
+    from evenodds.run.memory import plan_ahead
+    from evenodds.run.preflight.fits import memory
+
+    try:
+        ahead = plan_ahead(plan.config, plan.task, objective.needs_reference)
+    except EvenoddsError:  # the same is said better where the model is read
+        return
+    if not ahead.fits and "memory" not in found.ignored:
+        found.findings += [_told_task(plan), memory(ahead)]
+        raise _Ended
 
 
 def _folder(config: Config, found: Diagnosis) -> RunFolder:
