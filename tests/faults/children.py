@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from multiprocessing import connection
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 from types import ModuleType
@@ -61,7 +62,12 @@ class Child:
 
     @property
     def is_running(self) -> bool:
-        return self.process.exitcode is None
+        return self._code() is None
+
+    def _code(self) -> int | None:
+        """Its exit code, once it has ended. One thread at a time: it can be read only once."""
+        with _starting:
+            return self.process.exitcode
 
     def said(self) -> str:
         """What it has said on stderr so far."""
@@ -78,12 +84,12 @@ class Child:
 
     def wait(self, seconds: float = 60.0) -> Ended:
         """How it ended. One that does not end in time is killed, and that is a `TimeoutError`."""
-        self.process.join(max(0.0, seconds))
-        if self.process.exitcode is None:
+        connection.wait([self.process.sentinel], max(0.0, seconds))
+        code, took = self._code(), time.monotonic() - self.started
+        if code is None:
             self.kill()
-            self.process.join()
+            connection.wait([self.process.sentinel])
             raise TimeoutError(f"no end within {seconds:.1f} s. It said: {self.said()[-2000:]}")
-        code, took = self.process.exitcode, time.monotonic() - self.started
         return Ended(code, _text(self.folder / "out"), self.said(), took)
 
 

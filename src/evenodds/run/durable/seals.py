@@ -16,7 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from evenodds.errors import RunError
-from evenodds.run.durable.disk import flush_folder, make_folder, remove_file, write_file
+from evenodds.run.durable.disk import (
+    flush_folder,
+    make_folder,
+    remove_file,
+    told_below,
+    write_file,
+)
 from evenodds.run.durable.manifest import digest, is_inside
 
 SEALS = "seals.json"
@@ -63,12 +69,13 @@ class Seals:
     def read(self) -> tuple[int, dict[str, list[str]]] | None:
         """How often they were written, and what they say; None where there are none.
 
-        Raises `RunError` where they are not as they were written.
+        Raises `RunError` where they cannot be read, or are not as they were written.
         """
         if not self.path.is_symlink() and not self.path.exists():
             return None
-        with suppress(OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        with told_below(self.folder):  # what cannot be read now is no damage
             data = self.path.read_bytes()
+        with suppress(ValueError, RecursionError, KeyError, TypeError, AttributeError):
             found: Any = json.loads(data)
             serial, files = found["serial"], found["files"]
             if all(map(is_inside, files)) and data == _text(serial, files).encode():
