@@ -9,7 +9,8 @@ import pytest
 
 from evenodds.curricula import make_curriculum
 from evenodds.domain import Group, Limits, Status, Verdict
-from evenodds.errors import UsageError
+from evenodds.errors import NotFinite, UsageError
+from evenodds.finite import Fault, Skips
 from evenodds.judge import InlineJudge
 from evenodds.learner import Update
 from evenodds.objectives import EntropyBonus, Objective, make_objective
@@ -420,3 +421,64 @@ def test_a_credit_that_gives_nothing_is_said() -> None:
     groups = [make_group([1, 0], [2, 3])]
     objective = Objective(credit=np.zeros_like)
     assert nothing_because(groups, objective).startswith("no answer has an advantage")
+
+
+BROKEN = Fault("gradient", "Lower it.", answers=(5,), micro_batch=1, of=2)
+
+
+def test_a_skipped_update_changes_the_count_alone_and_its_problem_is_named() -> None:
+    state, tools, config, learner = make(sometimes_right, groups=8)
+    bonus = EntropyBonus(target=0.3)
+    learner.update = lambda batch, objective: Update({}, {}, skipped=BROKEN)
+    after, report = train_step(replace(state, bonus=bonus), tools, config)
+    key = report.groups[1].problem.key  # of the sixth answer, four a group
+    told = f"the gradient is not finite, in an answer to {key!r} (micro-batch 1 of 2, pass 1). "
+    assert report.skipped == report.fault == told + "Lower it."
+    assert (after.skips.total, after.skips.in_a_row, after.skips.step) == (1, 1, 1)
+    assert (after.step, after.version, after.bonus) == (1, 0, bonus)
+    assert tools.sampler.loaded == []
+    row = step_metrics(state, after, report)
+    assert (row["update/skipped"], row["fault"], row["skipped"]) == (1, report.fault, report.fault)
+    rows = rollout_rows(1, report, "v", [""] * len(report.groups))
+    assert "its update was skipped" in {row["why"] for row in rows}
+
+
+def test_a_later_pass_that_was_skipped_is_counted_and_the_update_stands() -> None:
+    state, tools, config, learner = make(sometimes_right, groups=8)
+    learner.update = lambda batch, objective: Update(
+        {"loss": 0.0, "entropy": 0.1}, {}, skipped=replace(BROKEN, turn=2)
+    )
+    after, report = train_step(state, tools, config)
+    assert "pass 2" in report.fault and report.skipped == ""
+    assert (after.skips.total, after.version, tools.sampler.loaded) == (1, 1, [1])
+
+
+def test_three_skipped_in_a_row_are_enough_and_a_sound_one_ends_the_row() -> None:
+    state, tools, config, learner = make(sometimes_right, groups=8)
+    sound = learner.update
+    broken = lambda batch, objective: Update({}, {}, skipped=BROKEN)  # noqa: E731
+    for update, in_a_row in ((broken, 1), (broken, 2), (sound, 0), (broken, 1)):
+        learner.update = update
+        state, _ = train_step(state, tools, config)
+        assert state.skips.in_a_row == in_a_row
+    for _ in range(2):
+        state, _ = train_step(state, tools, config)
+    with pytest.raises(NotFinite, match=r"^3 updates in a row .* step 6: the gradient is not fin"):
+        train_step(state, tools, config)
+    again = replace(state, skips=state.skips.once_more())
+    after, _ = train_step(again, tools, config)
+    assert (after.skips.in_a_row, after.skips.total) == (3, 6)
+
+
+def test_a_step_without_an_update_leaves_the_row_as_it_is() -> None:
+    state, tools, config, _ = make(right)
+    state = replace(state, skips=Skips(2, 2, 1, "x"))
+    after, _ = train_step(state, tools, config)
+    assert after.skips == state.skips
+
+
+def test_a_fault_that_no_answer_shows_and_one_of_many_problems_are_told() -> None:
+    keys = ["a", "a", "b", "c"]
+    assert "though no answer shows it (pass 1)" in Fault("weight 'w'", "Test it.").told(keys)
+    many = Fault("loss", "Lower it.", (1, 0, 2), 2, 3)
+    assert "an answer to one of 2 problems, the first 'a' (micro-batch 2 of 3" in many.told(keys)

@@ -150,7 +150,7 @@ def _broken(row: Row) -> str:
     the row says which.
     """
     if row.get("fault"):
-        return " ".join(str(row["fault"]).split())[:200]
+        return " ".join(str(row["fault"]).split())[:240].rstrip(".")
     for name, value in row.items():
         is_broken = value is None or (isinstance(value, float) and not math.isfinite(value))
         if is_broken and not name.startswith("time/"):
