@@ -175,11 +175,12 @@ def test_what_does_not_fit_is_told_what_would_help(folder, capsys, flags, remedy
     assert capsys.readouterr().err.splitlines()[-1].endswith(remedy)
 
 
-def test_a_model_that_cannot_be_looked_at_has_no_plan(capsys, monkeypatch) -> None:
+def test_a_model_that_cannot_be_looked_at_is_refused_as_a_run_would(capsys, monkeypatch) -> None:
     monkeypatch.setattr("evenodds.policies.load.is_cut_off", lambda source: True)
-    assert dry("nobody/has-this-model") == 0
-    told = capsys.readouterr().err
-    assert "no memory plan: cannot load a model" in told and "there is no such folder, and" in told
+    assert dry("nobody/has-this-model") == 2
+    shown = capsys.readouterr()
+    assert shown.out == "" and shown.err.count("\n") == 1
+    assert "cannot load a model" in shown.err and "there is no such folder, and" in shown.err
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from evenodds.report.comparison import BETTER, WORSE, Comparison, Row
-from evenodds.report.plain import TABLE_HEAD, last_line, level_label, signal, table_row
+from evenodds.report.plain import TABLE_HEAD, last_line, level_label, rate_name, signal, table_row
 from evenodds.report.series import is_number
 from evenodds.report.story import by_level, headline
 from evenodds.report.terminal import Sample
@@ -200,7 +200,7 @@ def metric_lines(
     room = max(8, min(40, width - NAME_WIDTH - 10 - max(len(label), 23)))
     ladder = [("difficulty", "difficulty", "yellow", (None, None), label)]
     rows = [
-        ("solve_rate", "solve rate", "green", (0.0, 1.0), " · ".join(signal(metrics))),
+        ("solve_rate", rate_name(metrics), "green", (0.0, 1.0), " · ".join(signal(metrics))),
         *(ladder if len(levels) != 1 else []),
         ("entropy", "entropy", "magenta", (0.0, None), "nats a token"),
     ]

@@ -115,7 +115,7 @@ def step_line(
     of_time = f" of {duration(max_time)}" if max_time else ""
     parts = [f"step {step}{of_steps}", f"{duration(elapsed)}{of_time}"]
     if is_number(metrics.get("solve_rate")):
-        parts.append(f"solve rate {metrics['solve_rate']:.2f}")
+        parts.append(f"{rate_name(metrics)} {metrics['solve_rate']:.2f}")
     parts += signal(metrics)
     if is_number(metrics.get("difficulty")) and len(levels) != 1:
         label = level_label(metrics["difficulty"], levels)
@@ -125,6 +125,25 @@ def step_line(
     if is_number(metrics.get("entropy")):
         parts.append(f"entropy {short(metrics['entropy'])}")
     return " · ".join(parts)
+
+
+COIN = "by_coin"
+PAID = {"right": "paid by coin", "wrong": "not paid by coin"}
+
+
+def by_coin(
+    metrics: Mapping[str, Any], sample: Sample | None
+) -> tuple[Mapping[str, Any], Sample | None]:
+    """What is shown of a step whose rewards a coin drew: it paid, and found nothing right."""
+    if sample is not None:
+        prompt, completion, status, gold = sample
+        sample = prompt, completion, PAID.get(status, status), gold
+    return {**metrics, COIN: True}, sample
+
+
+def rate_name(metrics: Mapping[str, Any]) -> str:
+    """What the share of paid answers is called."""
+    return "paid by coin" if metrics.get(COIN) else "solve rate"
 
 
 def signal(metrics: Mapping[str, Any]) -> list[str]:

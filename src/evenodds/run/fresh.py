@@ -13,6 +13,7 @@ from evenodds.run.audit import evidence_of, require_askable
 from evenodds.run.build import evaluation_budget, judge_options, style_of
 from evenodds.run.control import control_of, opened_control, readable
 from evenodds.run.opened import Opened
+from evenodds.run.room import require_context
 
 
 def fresh(
@@ -24,6 +25,9 @@ def fresh(
     """
     config, task, style = opened.config, opened.task, style_of(opened.config)
     options = judge_options(config)
+    levels = settings.levels or range(len(task.levels))
+    asked = (p.prompt for level in levels for p in task.held_out(level)[: settings.problems])
+    require_context(opened.policy, asked, evaluation_budget(config))
     beside = readable(control_of(config, task, style), opened.policy, evaluation_budget(config))
 
     def phase(what: str) -> None:

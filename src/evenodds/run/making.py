@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenodds.errors import UsageError
 from evenodds.run.as_before import planned_as_before
 from evenodds.run.audit import require_askable
 from evenodds.run.build import Plan, evaluation_budget, policy_options
+from evenodds.run.room import require_context
 
 if TYPE_CHECKING:
     from evenodds.objectives import Objective
@@ -66,13 +66,6 @@ def check_fit(policy: Policy, plan: Plan) -> None:
     for problem in problems[:: max(1, len(problems) // 200)]:
         codec.require_readable(codec.render(problem.prompt))
         codec.require_readable(problem.answer)
-    longest = max(codec.encode(problem.prompt).size for problem in problems)
-    room = policy.context
     config = plan.config
     budget = max(config.sampling.max_tokens, evaluation_budget(config))
-    if room is not None and longest + budget > room:
-        raise UsageError(
-            f"{policy.name!r} reads {room} tokens at most, but a prompt of {longest} and "
-            f"max_tokens of {budget} were asked for. Lower sampling.max_tokens, or "
-            "evaluation.max_tokens."
-        )
+    require_context(policy, (problem.prompt for problem in problems), budget)

@@ -23,6 +23,7 @@ from evenodds.policies import Policy
 from evenodds.records import Line, group_line, rollout_table
 from evenodds.reference import TorchReference
 from evenodds.report.card import write_card
+from evenodds.report.plain import by_coin
 from evenodds.report.terminal import Sample, View
 from evenodds.run import checkpoint, durable, sealed
 from evenodds.run.as_before import changed
@@ -261,7 +262,8 @@ class Session:
         self.background.do(lambda: self.writer.metrics.append(line))
         self.sinks.log(state.step, line)
         run, elapsed = self.plan.config.run, self.clock.elapsed
-        self.view.step(state.step, run.steps, elapsed, run.max_time, line, self.sample)
+        shown = by_coin(line, self.sample) if run.random_reward else (line, self.sample)
+        self.view.step(state.step, run.steps, elapsed, run.max_time, *shown)
 
     def _observed(self, line: Mapping[str, Any]) -> None:
         """Tell and write the alarms that begin with a row."""
@@ -336,6 +338,8 @@ class Session:
         Its card is made from the run's records and sealed with it; where they cannot be read, the
         short card that the policy writes stays.
         """
+
+        self.learner.guard.require({})  # a weight that broke since the last checkpoint
 
         def fill(folder: Path) -> None:
             self.policy.save(folder)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from evenodds.records.holder import is_held
 from evenodds.report.conclusion import conclude
+from evenodds.report.plain import by_coin
 from evenodds.report.record import RunRecord, read_run
 from evenodds.report.series import is_number
 from evenodds.report.terminal import View, make_view
@@ -71,10 +72,12 @@ def _show(view: View, record: RunRecord, after: int) -> int:
     limits = record.setting("run", "steps"), record.setting("run", "max_time")
     steps, most = (limit if is_number(limit) else None for limit in limits)
     whole = None if steps is None else int(steps)
+    coin = record.setting("run", "random_reward") is True
     for row in record.metrics:
         if row["step"] > after:
             elapsed = row.get("time/elapsed")
-            view.step(row["step"], whole, elapsed if is_number(elapsed) else 0.0, most, row)
+            shown = by_coin(row, None) if coin else (row, None)
+            view.step(row["step"], whole, elapsed if is_number(elapsed) else 0.0, most, *shown)
     return int(record.metrics[-1]["step"]) if record.metrics else 0
 
 

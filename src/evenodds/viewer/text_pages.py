@@ -106,7 +106,8 @@ def _ladder(run: RunRecord, width: int) -> Iterator[str]:
     levels = levels_of(run)
     if len(levels) < 2:
         return
-    yield from _heading("the ladder: height is the share that was right; right, what is believed")
+    rate = "a coin paid" if by_coin(run) else "was right"
+    yield from _heading(f"the ladder: height is the share that {rate}; right, what is believed")
     for level in levels:
         label = shortened(one_line(level.label), NAME)
         cells = "".join(" " if rate is None else bar(rate) for rate in level.cells)

@@ -73,9 +73,8 @@ class Talk:
 
     def _limits(self, prompt: Prompt) -> Limits:
         """As many tokens as were asked for, or as the model has positions left."""
-        config = self.opened.policy.model.config
-        most = getattr(config, "max_position_embeddings", None)
-        if not isinstance(most, int):
+        most = self.opened.policy.context
+        if most is None:
             return self.limits
         length = len(self.opened.policy.codec.encode(prompt))
         if length >= most:

@@ -76,12 +76,16 @@ def _run(run: Path) -> str:
     from evenodds.report.summary import before_and_after, read_summary
     from evenodds.report.text import one_line
     from evenodds.run.folder import require_plain
+    from evenodds.viewer.state import stopped_by
 
     try:
         require_plain(run)
         record = read_run(run)
         steps = record.metrics[-1]["step"] if record.metrics else 0
         done = "finished" if record.final is not None else "not finished"
+        planned = record.setting("run", "steps")
+        if stopped_by(record.alarms, steps, planned if isinstance(planned, int) else None):
+            done = "by an alarm"
         task = one_line(str(record.setting("task", "name") or "-"), 20)
         made = datetime.fromtimestamp(run.stat().st_mtime)
         rates = before_and_after(read_summary(run)) or "-"

@@ -33,6 +33,7 @@ def main(arguments: list[str]) -> int:
     from evenodds.evaluation import answer_all
     from evenodds.judge import open_judge
     from evenodds.run.build import judge_options, limits_of
+    from evenodds.run.room import require_context
 
     top = len(opened.task.levels)
     if found.level is not None and not 0 <= found.level < top:
@@ -41,6 +42,8 @@ def main(arguments: list[str]) -> int:
     levels = [found.level if found.level is not None else i % top for i in range(found.count)]
     problems = [opened.task.generate(level, rng) for level in levels]
     limits = limits_of(opened.config, opened.task)
+    prompts = (problem.prompt for problem in problems)
+    require_context(opened.policy, prompts, limits.max_tokens, "sampling.max_tokens")
     seed = opened.config.run.seed
     with open_judge(opened.task.verifier, judge_options(opened.config)) as judge:
         groups = answer_all(problems, opened.sampler, judge, found.answers, limits, seed)

@@ -70,40 +70,23 @@ def _config(found: argparse.Namespace) -> Config:
 
 
 def _preview(config: Config) -> int:
-    """All that can be checked without a model; the configuration goes to stdout.
+    """All that can be checked without a model's weights; the configuration goes to stdout.
 
+    Refused is what a run itself would refuse, a model that cannot be found or reached among it.
     Exit 3 where the memory plan does not fit.
     """
-    from evenodds.policies.load import resolve
     from evenodds.run.build import objective_of, plan_of, title_of
+    from evenodds.run.memory import plan_ahead
+    from evenodds.run.memory_text import plan_lines, refusal
     from evenodds.sinks import factories_of
 
     factories_of(config.run.sinks)
     task = plan_of(config).task
     objective = objective_of(config)
-    resolve(config.policy.name)
+    plan = plan_ahead(config, task, objective.needs_reference)
     print(to_toml(config), end="")
     for line in _described(task, title_of(config, task)):
         print(line, file=sys.stderr)
-    return _planned(config, task, objective.needs_reference)
-
-
-def _planned(config: Config, task: Task, reference: bool) -> int:
-    """The memory plan on stderr. A model of the hub that cannot be looked at has none, as is said.
-
-    Raises `UsageError` for a folder that is here and that no run could use.
-    """
-    from evenodds.policies.load import resolve
-    from evenodds.run.memory import plan_ahead
-    from evenodds.run.memory_text import plan_lines, refusal
-
-    try:
-        plan = plan_ahead(config, task, reference)
-    except UsageError as error:
-        if Path(resolve(config.policy.name)).exists():
-            raise
-        print(f"no memory plan: {error}", file=sys.stderr)
-        return 0
     for line in plan_lines(plan, config.policy.name):
         print(line, file=sys.stderr)
     if not plan.fits:
