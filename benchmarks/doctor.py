@@ -27,6 +27,7 @@ from evenodds.run.config import make_config, merge
 from evenodds.run.folder import RunFolder
 from evenodds.run.making import native_engine
 from evenodds.run.preflight.arithmetic import reach
+from evenodds.run.preflight.budget import MUCH, WANTED, enough
 from evenodds.run.preflight.fits import written_by
 from evenodds.run.preflight.ground import Ground
 from evenodds.run.preflight.pace import pace_of
@@ -116,6 +117,20 @@ def rows(case: str, ground: Ground, done: Run) -> Iterator[Row]:
     yield times(case, "kB of rollouts a step", (written.step - 4000) / 1e3, files / 1e3)
 
 
+def proposed(case: str, over: dict[str, Any], ground: Ground, root: Path) -> Iterator[Row]:
+    """Whether the budget that is proposed, where answers are cut, cuts few."""
+    found = ground.sampled
+    assert found is not None
+    tokens = enough(found.lengths, found.cut, found.budget)
+    if found.truncated.mean < MUCH or tokens is None:
+        return
+    again = ground_of(over | {"sampling.max_tokens": tokens}, root).sampled
+    assert again is not None
+    share = again.truncated
+    bound, agrees = f"less than {MUCH:.0%}", share.mean < MUCH
+    yield Row(case, f"cut at {tokens} tokens", f"{WANTED:.0%}", str(share), bound, agrees)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=12)
@@ -130,7 +145,7 @@ def main() -> int:
             flags = [part for name, value in over.items() for part in (f"--{name}", str(value))]
             ignore = ["--check.ignore", "truncation,informative"]
             done = train(case.replace(", ", "-").replace(" ", "-"), Path(root), [*flags, *ignore])
-            for row in rows(case, ground, done):
+            for row in (*rows(case, ground, done), *proposed(case, over, ground, Path(root))):
                 every.append(row)
                 mark = "ok  " if row.agrees else "MISS"
                 print(

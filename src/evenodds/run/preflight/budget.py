@@ -15,6 +15,7 @@ from evenodds.run.preflight.ground import Ground
 
 MUCH, ALMOST_ALL = 0.10, 0.95  # shares of answers that are cut
 WANTED = 0.02  # share that may be cut
+SLOWER = 0.5  # of the rate at which answers ended so far
 FARTHEST = 8  # times the budget: beyond that the answers seen say nothing
 TIGHT = 0.95  # of the context, of which only some prompts were looked at
 
@@ -22,10 +23,10 @@ TIGHT = 0.95  # of the context, of which only some prompts were looked at
 def enough(lengths: NDArray[np.int64], cut: NDArray[np.bool_], budget: int) -> int | None:
     """Tokens at which about 2 % of the answers would be cut; None where nothing tells.
 
-    lengths, cut: [answers]. Where few are cut it is a quantile of those that ended. Else answers
-    are taken to go on ending as they did in the second half of the budget: so many ended there for
-    so many tokens that were drawn there, which is the rate of an exponential whose samples are
-    censored, by maximum likelihood.
+    lengths, cut: [answers]. Where few are cut it is a quantile of all. Else the rate at which they
+    ended in the second half of the budget is taken, so many for so many tokens that were drawn
+    there: that of an exponential whose samples are censored, by maximum likelihood. Those that are
+    still under way mostly are the longer kinds of answers, so half of that rate is reckoned with.
     """
     share = float(cut.mean())
     if share <= WANTED:
@@ -36,7 +37,7 @@ def enough(lengths: NDArray[np.int64], cut: NDArray[np.bool_], budget: int) -> i
     if not ended:
         return None
     rate = ended / float((late - half).sum())
-    return min(FARTHEST * budget, math.ceil(budget + math.log(share / WANTED) / rate))
+    return min(FARTHEST * budget, math.ceil(budget + math.log(share / WANTED) / (SLOWER * rate)))
 
 
 def rounded(tokens: int) -> int:
