@@ -12,6 +12,7 @@ import torch
 
 from evenodds.domain import Group, Status, Stop, Verdict
 from evenodds.policies.codec import Codec
+from evenodds.run.preflight import neutral
 from evenodds.run.preflight.checks import CHECKS, examine
 from evenodds.run.preflight.ground import Probe
 from evenodds.sampling import native
@@ -138,6 +139,7 @@ def test_a_template_that_opens_a_thought():
     open_ = CHAT.replace("assistant\n{% endif", "assistant\n<think>\n{% endif")
     found = look("thinking", bytes_policy(open_), task__style="chat")
     assert found.level == "warning" and "96 tokens" in found.what
+    assert look("template", bytes_policy(open_), task__style="chat").level == "fine"
     long = {"sampling__max_tokens": 2000}
     assert look("thinking", bytes_policy(open_), task__style="chat", **long).level == "fine"
 
@@ -167,6 +169,19 @@ def test_a_budget_that_holds_no_right_answer():
     found = look("answer_fits", bytes_policy(), sampling__max_tokens=5)
     assert found.level == "warning" and "5 tokens" in found.what
     assert look("answer_fits", bytes_policy(), sampling__max_tokens=1).level == "fatal"
+
+
+def test_what_a_function_of_ones_own_takes_for_right_is_not_guessed(monkeypatch):
+    ground = ground_of(bytes_policy(), sampling__max_tokens=1)
+    assert CHECKS["answer_fits"].look(ground) is not None
+    monkeypatch.setattr(type(ground.plan.task), "verifier", staticmethod(len))
+    assert CHECKS["answer_fits"].look(ground) is None
+
+
+@pytest.mark.parametrize(("chi", "freedom", "wanted"), [(10.83, 1, 3.09), (149.4, 100, 3.09)])
+def test_a_chi_square_as_standard_deviations(chi, freedom, wanted):
+    """Both are met by chance once in a thousand, as 3.09 standard deviations are."""
+    assert neutral._deviations(chi, freedom) == pytest.approx(wanted, abs=0.05)
 
 
 def test_an_empty_head_and_an_empty_layer():

@@ -38,7 +38,7 @@ def template(ground: Ground) -> Finding | None:
     prompt, codec = _prompt(ground), ground.made.policy.codec
     if isinstance(prompt, str):
         return None
-    asked, whole = codec.render(prompt), _whole(codec, prompt)
+    asked, whole = _unthought(codec.render(prompt)), _whole(codec, prompt)
     if whole.startswith(asked) and ANSWER in whole[len(asked) :]:
         return Finding("template", "fine", "a prompt is the beginning of prompt and answer")
     at = next((n for n, (a, b) in enumerate(zip(asked, whole, strict=False)) if a != b), len(whole))
@@ -51,6 +51,12 @@ def template(ground: Ground) -> Finding | None:
         "it saw here; a template that writes no opening of the answer makes the model write it",
         "the chat template in the model folder: with add_generation_prompt it should only add",
     )
+
+
+def _unthought(text: str) -> str:
+    """The prompt without a <think> that it opens: no finished conversation has that as it is."""
+    before, opened, behind = text.rpartition("<think>")
+    return text if not opened or "</think>" in behind else before
 
 
 def end_of_turn(ground: Ground) -> Finding | None:
@@ -80,8 +86,8 @@ def thinking(ground: Ground) -> Finding | None:
     prompt, codec = _prompt(ground), ground.made.policy.codec
     if isinstance(prompt, str):
         return None
-    tail = codec.tail(prompt)
-    if "<think>" not in tail or "</think>" in tail.rpartition("<think>")[2]:
+    text = codec.render(prompt)
+    if _unthought(text) == text:
         return None
     budget = ground.plan.config.sampling.max_tokens
     what = f"the template opens <think>: an answer begins in the middle of it, with {budget} tokens"
@@ -148,7 +154,8 @@ def marks(ground: Ground) -> Finding | None:
 
 def answer_fits(ground: Ground) -> Finding | None:
     """The budget of an answer holds the right ones."""
-    tokenizer, right = ground.made.policy.codec.tokenizer, golds(ground)
+    tokenizer = ground.made.policy.codec.tokenizer
+    right = [text for text in golds(ground) if "\n" not in text]  # others may hold a whole working
     if not right:
         return None
     budget = ground.plan.config.sampling.max_tokens

@@ -167,10 +167,11 @@ def _told_task(plan: Plan) -> Finding:
 def _told_model(made: Engine) -> Finding:
     policy = made.policy
     kind = "an adapter learns" if policy.is_adapter else "all weights learn"
+    layers = "fused layers" if policy.fused is not None else "layers of its own"
     dtype = str(policy.model.dtype).removeprefix("torch.")
     return Finding(
         "model",
         "fine",
         f"{policy.name}, {policy.size / 1e6:,.3g} M parameters in {dtype} on "
-        f"{policy.device.type}; {kind}",
+        f"{policy.device.type}, {layers}; {kind}",
     )

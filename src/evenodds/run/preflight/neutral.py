@@ -138,8 +138,13 @@ def _spread(ground: Ground) -> tuple[float, int]:
     if len(counts) < 2:
         return 0.0, len(counts)
     chi = float(((counts - expected) ** 2 / expected).sum())
-    freedom = len(counts) - 1
-    return (chi - freedom) / math.sqrt(2 * freedom), len(counts)
+    return _deviations(chi, len(counts) - 1), len(counts)
+
+
+def _deviations(chi: float, freedom: int) -> float:
+    """A chi-square as standard deviations of a normal, by the cube root (Wilson, Hilferty 1931)."""
+    spread = 2 / (9 * freedom)
+    return ((chi / freedom) ** (1 / 3) - (1 - spread)) / math.sqrt(spread)
 
 
 @torch.no_grad()
