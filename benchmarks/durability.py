@@ -31,6 +31,7 @@ PARTS: dict[str, tuple[str, ...]] = {  # file in durability_parts -> the figures
     "names": ("S8",),
     "power": ("R4",),
     "errors": ("R5",),
+    "security": ("S4", "S6", "S7", "S9", "S10"),
     "numbers": ("N1", "N2", "N3", "N4", "N5"),
 }
 
