@@ -129,7 +129,7 @@ def _live(
     before: Callable[[], None] | None,
 ) -> None:
     os.environ[MARK] = str(folder)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # as `evenodds.__main__` has it
     for number, name in ((1, "out"), (2, "err")):
         descriptor = os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
         os.dup2(descriptor, number)

@@ -235,7 +235,8 @@ def _signal_faults(
     amiss = [f"said: {ended.err[-300:]}"] if "Traceback" in ended.err else []
     if "terminate called" in ended.err:
         amiss.append("terminate called")
-    before_ours = ended.code == -number and not run.exists()
+    # 1: between the fork and our first line, where Python's own handler is the one that raises
+    before_ours = ended.code in (-number, 1) and not ended.err and not run.exists()
     if ended.code not in (0, 128 + number) and not before_ours:
         amiss.append(f"exit {ended.code}: {ended.err[-300:]}")
     if ended.code == 128 + number and not at_once:
