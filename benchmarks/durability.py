@@ -22,6 +22,9 @@ Measure = Callable[[float | None], list[Row]]
 
 PARTS: dict[str, tuple[str, ...]] = {  # file in durability_parts -> the figures that it prints
     "resume": ("R1", "R2"),
+    "kills": ("R3",),
+    "signals": ("R7",),
+    "lock": ("R8",),
     "damage": ("R6",),
     "store": ("R9",),
     "cost": ("R14",),
