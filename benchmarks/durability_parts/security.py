@@ -11,7 +11,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from benchmarks.durability_parts.rows import Row
 from tests.faults.children import tiny
@@ -166,13 +165,9 @@ def _commands(run: Path) -> list[list[str]]:
 
 
 def secrets() -> list[Row]:
-    """One run that judges with our own verifier in a worker: what it leaves, and what listens."""
-    own: dict[str, Any] = {
-        "task__name": "multiplication", "task__data": None, "task__verifier": None,
-        "task__style": "bare", "judge__workers": 1,
-    }  # fmt: skip
+    """One run with workers for a verifier of one's own: what it leaves, and what listens."""
     with tempfile.TemporaryDirectory(prefix="evenodds-secrets-") as root:
-        found = watched(tiny(Path(root), "r", **own), Path(root))
+        found = watched(tiny(Path(root), "r"), Path(root))
     leaks = found.leaks() + seen_by_workers()
     listening = sorted(found.listening | found.open_sockets)
     return [

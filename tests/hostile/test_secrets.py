@@ -25,8 +25,7 @@ from tests.hostile.watching import (
 
 
 def test_a_run_leaves_no_secret_and_opens_no_socket(tmp_path: Path) -> None:
-    found = watched(tiny(tmp_path, "r", task__name="multiplication", task__style="bare", task__data=None,
-                         task__verifier=None, judge__workers=1), tmp_path)  # fmt: skip
+    found = watched(tiny(tmp_path, "r"), tmp_path)
     assert found.code == 0, found.texts["stderr"]
     assert found.leaks() == []
     assert seen_by_workers() == []

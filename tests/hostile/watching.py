@@ -39,20 +39,16 @@ def among_secrets() -> None:
 
 @dataclass
 class Watched:
-    """code, texts by where they were found, listening sockets, environments of processes."""
+    """code, texts by where they were found, internet sockets that listened or were open."""
 
     code: int
     texts: dict[str, str]
     listening: set[str] = field(default_factory=set[str])
     open_sockets: set[str] = field(default_factory=set[str])
-    environments: dict[str, str] = field(default_factory=dict[str, str])
 
     def leaks(self) -> list[str]:
         """Where a canary was found."""
-        seen = [name for name, text in self.texts.items() if CANARY in text]
-        return seen + [
-            f"worker {name}" for name, text in self.environments.items() if CANARY in text
-        ]
+        return [name for name, text in self.texts.items() if CANARY in text]
 
 
 def texts_below(folder: Path) -> Iterator[tuple[str, str]]:
@@ -73,7 +69,6 @@ def watched(arguments: Sequence[str], root: Path, seconds: float = 60.0) -> Watc
     child = start(arguments, said, before=among_secrets)
     listening: set[str] = set()
     internet: set[str] = set()
-    environments: dict[str, str] = {}
     end = time.monotonic() + seconds
     while child.is_running and time.monotonic() < end:
         family = [child.pid, *descendants(child.pid)]
@@ -81,13 +76,11 @@ def watched(arguments: Sequence[str], root: Path, seconds: float = 60.0) -> Watc
             listens, others = sockets_of(pid)
             listening |= listens
             internet |= others
-            if pid != child.pid:
-                environments |= environment_of(pid)
         child.process.join(0.005)
     ended = child.wait(max(0.1, end - time.monotonic()))
     texts = {"stdout": ended.out, "stderr": ended.err}
     texts |= dict(texts_below(root))
-    return Watched(ended.code, texts, listening, internet, environments)
+    return Watched(ended.code, texts, listening, internet)
 
 
 def descendants(pid: int) -> list[int]:
@@ -97,14 +90,6 @@ def descendants(pid: int) -> list[int]:
             for child in (task / "children").read_text().split():
                 found += [int(child), *descendants(int(child))]
     return found
-
-
-def environment_of(pid: int) -> dict[str, str]:
-    with suppress(OSError):
-        base = Path(f"/proc/{pid}")
-        command = (base / "cmdline").read_bytes().replace(b"\0", b" ").decode("latin-1")
-        return {f"{pid} {command[:60]}": (base / "environ").read_bytes().decode("latin-1")}
-    return {}
 
 
 LISTENS, BOUND = "0A", "07"
