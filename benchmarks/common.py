@@ -17,6 +17,13 @@ from typing import Any
 from evenodds.report.comparison import Comparison, compare
 
 
+def whole(text: str) -> int:
+    """A count of 0 or more, for argparse."""
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0 up")
+    return int(text)
+
+
 def writable(text: str) -> Path:
     """A file that a flag names, refused before minutes are spent on what goes into it."""
     path = Path(text)

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.common import Run, train
+from benchmarks.common import Run, train, whole
 from benchmarks.speed_parts.children import ROOT
 from benchmarks.speed_parts.table import Spread
 from benchmarks.speed_parts.work import WARM, Work
@@ -139,9 +139,13 @@ def start(times: int, root: Path) -> Promise:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=2000, help="of the long run; 0 leaves it out")
-    parser.add_argument("--rounds", type=int, default=7, help="of the doublings; 0 leaves them out")
-    parser.add_argument("--starts", type=int, default=3, help="of `evenodds train`; 0: none")
+    parser.add_argument(
+        "--steps", type=whole, default=2000, help="of the long run; 0 leaves it out"
+    )
+    parser.add_argument(
+        "--rounds", type=whole, default=7, help="of the doublings; 0 leaves them out"
+    )
+    parser.add_argument("--starts", type=whole, default=3, help="of `evenodds train`; 0: none")
     options = parser.parse_args()
     found: list[Promise] = []
     print(f"load {os.getloadavg()[0]:.1f}", flush=True)

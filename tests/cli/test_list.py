@@ -51,6 +51,17 @@ def test_steps_and_whether_it_is_finished(tmp_path: Path, capsys) -> None:
     }
 
 
+def test_a_run_that_an_alarm_ended_is_not_called_finished(tmp_path: Path, capsys) -> None:
+    alarm = '{"name": "kl_blowup", "step": 2, "stops": true, "reason": "r", "remedy": "m"}\n'
+    for name, steps in (("ended", 9), ("through", 2)):
+        made(tmp_path, name, b'{"step":1}\n{"step":2}\n', FINAL)
+        (tmp_path / name / "config.toml").write_text(f"[run]\nsteps = {steps}\n")
+        (tmp_path / name / "alarms.jsonl").write_text(alarm)
+    found = shown(tmp_path, capsys)
+    assert found["ended"].startswith("2 steps by an alarm")
+    assert found["through"].startswith("2 steps finished")
+
+
 def test_a_file_that_cannot_be_read_hides_no_other_run(tmp_path: Path, capsys) -> None:
     made(tmp_path, "bad", b'{"step":Infinity}\n')
     made(tmp_path, "folder", None)

@@ -13,7 +13,7 @@ from rich.cells import cell_len
 
 from evenodds.report import View, compare, make_view, safe
 from evenodds.report.live import RichView, metric_lines, result_table
-from evenodds.report.plain import PlainView, step_line, table_lines
+from evenodds.report.plain import PlainView, by_coin, sample_line, step_line, table_lines
 from evenodds.report.text import duration, listed, one_line, short, sparkline
 from tests.report import synthetic
 
@@ -206,3 +206,16 @@ def test_both_tables_have_the_same_columns_and_fit(monkeypatch: pytest.MonkeyPat
         line.split() for line in plain
     ]
     assert max(map(len, plain)) <= 80
+
+
+def test_a_coin_pays_and_finds_nothing_right() -> None:
+    sample = ("2*3=", "6", "right", "6")
+    metrics, told = by_coin({"solve_rate": 0.5}, sample)
+    line = step_line(1, 2, 3.0, None, metrics, ())
+    assert "paid by coin 0.50" in line and "solve rate" not in line
+    assert told is not None and "[paid by a coin, expected 6]" in sample_line(told)
+    assert by_coin({}, None)[1] is None
+    picture = "".join(
+        part.plain for part in metric_lines({"solve_rate": [0.5]}, metrics, (), 80) if part
+    )
+    assert "paid by coin  50 %" in picture and "solve rate" not in picture

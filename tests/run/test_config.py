@@ -153,3 +153,26 @@ def test_a_commented_file_lists_the_choices() -> None:
 def test_text_that_a_config_file_could_not_hold_is_refused() -> None:
     with pytest.raises(UsageError, match=r"objective\.surrogate cannot be .* UTF-8"):
         make_config({"objective": {"surrogate": "m\udcff.py:f"}})
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("learner.beta3", "'learner.beta1' or 'learner.beta2'"),
+        ("sampling.hrous", "'sampling.groups'"),
+        ("evaluation.LEVELS", "'evaluation.levels'"),
+        ("sampling.maxTokens", "'sampling.max_tokens'"),
+        ("run.gruop_size", "'sampling.group_size'"),
+        ("run.lr", "'learner.learning_rate'"),
+    ],
+)
+def test_what_is_spelled_nearest_is_what_was_meant(word, meant) -> None:
+    section, key = word.split(".")
+    with pytest.raises(UsageError, match=re.escape(f"Did you mean {meant}?")):
+        make_config({section: {key: 1}})
+
+
+def test_a_word_that_is_near_to_none_gets_no_suggestion() -> None:
+    with pytest.raises(UsageError) as caught:
+        make_config({"run": {"zzzzzzzz": 1}})
+    assert "Did you mean" not in str(caught.value)

@@ -43,7 +43,7 @@ def test_every_reward_is_a_coin_and_the_records_say_so(paid_by_coin) -> None:
         rewards += table["reward"].to_pylist()
     assert set(rewards) == {0.0, 1.0} and 0.3 < np.mean(rewards) < 0.7
     assert "random rewards" in view.title
-    assert view.said in {f"{status}, {NOTE}" for status in ("right", "wrong")}
+    assert view.said in {NOTE, "not paid, by a coin"}
     objective = json.loads((folder / "passports" / "objective.json").read_text())
     assert (objective["paid_by"], objective["random_reward"]) == (NAME, True)
     environment = json.loads((folder / "passports" / "environment.json").read_text())

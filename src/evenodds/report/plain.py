@@ -128,7 +128,7 @@ def step_line(
 
 
 COIN = "by_coin"
-PAID = {"right": "paid by coin", "wrong": "not paid by coin"}
+PAID = {"right": "paid by a coin", "wrong": "not paid, by a coin"}
 
 
 def by_coin(

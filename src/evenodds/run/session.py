@@ -15,7 +15,7 @@ from evenodds.alarms import Alarm
 from evenodds.domain import Problem
 from evenodds.errors import EvenoddsError, NotFinite, RunError
 from evenodds.judge import Judge, WorkerJudge
-from evenodds.judge.chance import NOTE, ChanceJudge
+from evenodds.judge.chance import ChanceJudge
 from evenodds.learner import TorchLearner
 from evenodds.machine import peak_memory_mb, usable_cores
 from evenodds.objectives import Objective
@@ -356,7 +356,7 @@ def sample_of(report: StepReport, step: int) -> Sample | None:
     group = report.groups[place]
     answer = int(np.random.default_rng(step).integers(len(group.rollouts)))
     verdict = group.verdicts[answer]
-    status = f"{verdict.status}, {NOTE}" if verdict.note == NOTE else verdict.status
+    status = str(verdict.status)
     return shown(group.problem), group.rollouts[answer].text, status, group.problem.answer
 
 

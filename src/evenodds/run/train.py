@@ -249,8 +249,8 @@ def _run(session: Session, argv: Sequence[str], warned: Sequence[str]) -> Result
     if going_on:
         session.damaged = examined(folder, session.view.note)
     _tell(session, () if going_on else warned)
+    session.sinks = _sinks(session, title)  # refused before the run has a record
     _open(session, argv)
-    session.sinks = _sinks(session, title)
     try:
         base = _base(session)
     except Interrupted:
