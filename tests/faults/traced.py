@@ -82,10 +82,12 @@ def broken(base: Undisturbed, call: str, error: str, when: int) -> Tried:
     ended = _traced(base, name, ["-e", f"trace={calls}", "-e", inject, "-o", str(log)])
     told = log.read_text(errors="replace") if log.exists() else ""
     hit = next((line for line in told.splitlines() if "(INJECTED)" in line), NOT_HIT)
-    if f"{call}(1, " in hit or f"{call}(2, " in hit:  # what it prints is no part of the folder
-        problem = "" if "Traceback" not in ended.err else "a traceback"
+    run = base.root / name
+    printed = f"{call}(1, " in hit or f"{call}(2, " in hit
+    if printed or ('"' in hit and "(AT_FDCWD" in hit and str(run) not in hit):
+        problem = "" if "Traceback" not in ended.err else "a traceback"  # no part of the folder
         return Tried(hit, error, ended.code, ended.err, problem)
-    run, before = base.root / name, newest(base.root / name)
+    before = newest(run)
     problem = fault_of_words(ended.code, ended.err, run, error) or goes_on(base, name)
     if not problem and newest(run) < before:
         problem = f"step {before} was there, and is no more"
