@@ -8,6 +8,8 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
+from evenodds.errors import RunError
+from evenodds.machine import explain
 from evenodds.report.findings import findings_of
 from evenodds.report.html import render
 from evenodds.report.markdown import markdown
@@ -36,7 +38,9 @@ def _put(target: Path, text: str) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         with suppress(OSError):  # why it could not be written is what counts
             temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise RunError(explain(error, target, len(text.encode()))) from error
         raise

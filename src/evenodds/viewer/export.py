@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,6 +58,7 @@ def export(run: Path, folder: Path, spot: Spot | None = None, groups: int = MOST
         _prepare(folder, run)
         _write(source, folder, chosen)
     except OSError as error:
+        _clear(folder)
         raise RunError(
             f"the pages cannot be written to {str(folder)!r}: {error.strerror or error}. "
             "Name another folder."
@@ -123,6 +125,18 @@ def _prepare(folder: Path, run: Path) -> None:
     for path in found:
         if path.suffix == ".html" and path.is_file() and not path.is_symlink():
             path.unlink()
+
+
+def _clear(folder: Path) -> None:
+    """Take away what was begun, and the folder with it where nothing else is in it."""
+    if folder.is_symlink() or not (folder / MARK).is_file():
+        return
+    with suppress(OSError):
+        for path in folder.iterdir():
+            if path.suffix == ".html" or path.name in static_files():
+                path.unlink()
+        (folder / MARK).unlink()
+        folder.rmdir()
 
 
 def _write(source: Source, folder: Path, spots: Sequence[Spot]) -> None:
