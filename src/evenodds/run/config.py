@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from evenodds.errors import UsageError, did_you_mean, nearest
 from evenodds.places import BUNDLED
+from evenodds.run.foreign import require_code_of_ones_own
 from evenodds.run.settings import (
     STEPS,
     CheckSection,
@@ -122,6 +123,7 @@ def read_saved(path: Path) -> Data:
         raise UsageError(
             f"{str(path)!r} is damaged: it has no [run] table. Restore it, or start a new run."
         )
+    require_code_of_ones_own(saved, path.parent)
     return saved
 
 
