@@ -130,6 +130,17 @@ def test_resume_with_another_name_is_a_contradiction(capsys, tmp_path, monkeypat
     assert "Leave one out" in capsys.readouterr().err
 
 
+def test_resume_without_a_name_takes_the_newest_run_that_waits(
+    capsys, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["train", "--resume"]) == 2
+    assert "waits to go on" in capsys.readouterr().err
+    saved(tmp_path / "runs" / "x", "[run]\nsteps = 9\n")
+    assert main(["train", "--resume", "--dry-run"]) == 0
+    assert 'name = "x"' in capsys.readouterr().out
+
+
 def through(script: str) -> subprocess.CompletedProcess:
     """A shell line in which `evenodds` is the command."""
     command = script.replace("evenodds", f"{sys.executable} -m evenodds")

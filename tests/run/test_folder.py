@@ -12,10 +12,12 @@ from evenodds.run.folder import (
     RunFolder,
     find_run,
     fresh_name,
+    newest_unfinished,
     require_room,
     require_space,
     run_name,
 )
+from evenodds.run.lock import RunLock
 
 NOW = datetime(2030, 1, 2, 3, 4, 5)
 HOSTILE = [
@@ -144,3 +146,22 @@ def test_a_bare_name_is_found_below_the_root(tmp_path, monkeypatch):
     assert find_run("abacus") == Path("abacus")
     for text in ("none", "", "x" * 300, "a\0", "../runs/a"):
         assert find_run(text) == Path(text)
+
+
+def test_the_run_that_waits_is_the_one_worked_on_last(tmp_path):
+    with pytest.raises(UsageError, match="waits to go on"):
+        newest_unfinished(tmp_path / "none")
+    for age, name in enumerate(("held", "finished", "young", "old")):
+        run = RunFolder(tmp_path / name)
+        run.path.mkdir()
+        run.config.write_text("")
+        run.metrics.write_text("")
+        for path in (run.config, run.metrics):
+            os.utime(path, (1e9 - age, 1e9 - age))
+    final = RunFolder(tmp_path / "finished").evaluation("final")
+    final.parent.mkdir()
+    final.touch()
+    (tmp_path / "newest-but-no-run").mkdir()
+    with RunLock(tmp_path / "held"):
+        assert newest_unfinished(tmp_path).name == "young"
+    assert newest_unfinished(tmp_path).name == "held"

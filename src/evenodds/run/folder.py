@@ -14,6 +14,7 @@ from evenodds.errors import UsageError
 from evenodds.machine import free_disk, size_text
 from evenodds.places import BUNDLED
 from evenodds.records.groups import FILE as GROUPS
+from evenodds.records.holder import is_held
 
 ROOT = "runs"
 RECORDS = 64 * 2**20  # bytes for all but checkpoints
@@ -79,6 +80,28 @@ def require_plain(run: Path) -> None:
                     raise UsageError(
                         f"{str(path)!r} is a device or a pipe, which no run makes. Remove it."
                     )
+
+
+def newest_unfinished(root: str | Path = ROOT) -> Path:
+    """The run below `root` that was worked on last, of those that have no end and that no process
+    holds. Raises `UsageError` where there is none.
+    """
+    with suppress(OSError):
+        below = [RunFolder(path) for path in Path(root).iterdir()]
+        runs = [
+            run for run in below if run.config.is_file() and not run.evaluation("final").exists()
+        ]
+        waiting = [run for run in runs if not is_held(run.path)]
+        if waiting:
+            return max(waiting, key=_last_written).path
+    raise UsageError(
+        f"no run below {str(root)!r} waits to go on. Name one: --resume RUN; see "
+        "`evenodds list runs`."
+    )
+
+
+def _last_written(run: RunFolder) -> float:
+    return max(path.stat().st_mtime for path in (run.config, run.metrics) if path.exists())
 
 
 def _is_there(path: Path) -> bool:

@@ -12,7 +12,7 @@ from evenodds.cli.flags import Parser, add_settings, config_of, given
 from evenodds.errors import GateError, UsageError
 from evenodds.report.text import one_line
 from evenodds.run.config import Config, make_config, merge, read_saved, to_toml
-from evenodds.run.folder import ROOT, RunFolder, require_run
+from evenodds.run.folder import ROOT, RunFolder, newest_unfinished, require_run
 from evenodds.run.lock import require_free
 
 if TYPE_CHECKING:
@@ -29,13 +29,21 @@ EPILOG = """examples:
 Flags beat CONFIG.toml, CONFIG.toml beats defaults. `evenodds init` writes a commented one.
 """
 
+NEWEST = "\n"
+"""What `--resume` without a name means; no run has such a name."""
+
 
 def _parser() -> Parser:
-    usage = "[CONFIG.toml] [--SETTING VALUE ...] [--resume RUN] [--dry-run]"
+    usage = "[CONFIG.toml] [--SETTING VALUE ...] [--resume [RUN]] [--dry-run]"
     parser = Parser("train", usage, "Teach a policy, and measure it before and after.", EPILOG)
     parser.add_argument("config", nargs="?", help="TOML file; see `evenodds init`")
     parser.add_argument(
-        "--resume", metavar="RUN", help="run to go on with: its folder, or its name below runs/"
+        "--resume",
+        metavar="RUN",
+        nargs="?",
+        const=NEWEST,
+        help="run to go on with: its folder, or its name below runs/; default: the newest one that "
+        "has not come to its end",
     )
     parser.add_argument(
         "--dry-run",
@@ -47,12 +55,13 @@ def _parser() -> Parser:
 
 
 def _resumed(run: str, over: dict[str, Any]) -> Config:
-    folder = require_run(run, over.get("run.root", ROOT))
+    root = over.get("run.root", ROOT)
+    folder = newest_unfinished(root) if run == NEWEST else require_run(run, root)
     saved = read_saved(folder / "config.toml")
     where = {"run.root": str(folder.resolve().parent), "run.name": folder.resolve().name}
     if over.get("run.name", where["run.name"]) != where["run.name"]:
         raise UsageError(
-            f"--resume {run} goes on in the run {where['run.name']!r}, but --name is "
+            f"--resume {folder} goes on in the run {where['run.name']!r}, but --name is "
             f"{over['run.name']!r}. Leave one out."
         )
     if {"run.steps", "run.max_time"} & over.keys():  # a new limit replaces both old ones
