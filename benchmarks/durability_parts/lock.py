@@ -15,7 +15,7 @@ from benchmarks.durability_parts.rows import Row
 from tests.faults.locks import another, at_once, second
 from tests.faults.stories import Setting, taken_up, undisturbed
 
-SECONDS, TIMES, MANY = 5, 5, 20
+SECONDS, TIMES, MANY = 5, 3, 20
 
 
 def measure(budget: float | None) -> list[Row]:

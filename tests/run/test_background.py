@@ -129,7 +129,8 @@ def test_what_cannot_be_written_ends_the_run_and_is_taken_up_bit_for_bit(
     folder = tmp_path / "parts" / "r"
     newest, _ = durable.valid_folders(folder / "checkpoints", "step-", 1)
     assert newest[0].name == "step-000002"
-    length = json.loads((newest[0] / "state.json").read_text())["metrics_length"]
+    state = json.loads((newest[0] / "state.json").read_text())
+    length = state["logs"]["metrics.jsonl"]["length"]
     assert len((folder / "metrics.jsonl").read_bytes()[:length].splitlines()) == 2
     assert len(lines(folder)) == (2 if broken == "rollouts" else 3)
     assert_equal_runs(whole.folder, run(tmp_path / "parts", run__save_every=1).folder)
