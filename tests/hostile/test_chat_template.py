@@ -85,3 +85,15 @@ def test_a_hostile_template_ends_soon_and_stays_small(
     assert "\n" not in str(caught.value)
     assert time.thread_time() - began < 2
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 400 * 1024
+
+
+def test_a_tokenizer_that_gives_up_is_one_line() -> None:
+    """The library's own error is none that `except Exception` meets."""
+    panic = type("PanicException", (BaseException,), {})
+
+    class Tokenizer:
+        def encode(self, text: str, add_special_tokens: bool) -> list[int]:
+            raise panic("Onig: retry-limit-in-match over")
+
+    with pytest.raises(UsageError, match="cannot read a text: Onig"):
+        Codec(Tokenizer(), frozenset()).encode("aaaa")

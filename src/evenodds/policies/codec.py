@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -25,6 +26,20 @@ def require_unicode(text: str) -> None:
         raise UsageError(
             f"the text {text[:60]!r} is no Unicode: half a character at {error.start}. "
             "Save it as UTF-8."
+        ) from None
+
+
+@contextmanager
+def _unbroken() -> Generator[None]:
+    """A tokenizer whose library gives up, as on a pattern that searches too long, is an error in
+    one line: the library's own is no `Exception`, and would end the process."""
+    try:
+        yield
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        raise UsageError(
+            f"the tokenizer cannot read a text: {one_line(error)} Mend its tokenizer.json."
         ) from None
 
 
@@ -59,7 +74,8 @@ class Codec:
         tokenizer's default ones."""
         text = self.render(prompt)
         require_unicode(text)
-        ids = self.tokenizer.encode(text, add_special_tokens=isinstance(prompt, str))
+        with _unbroken():
+            ids = self.tokenizer.encode(text, add_special_tokens=isinstance(prompt, str))
         if not ids:
             raise UsageError(f"the prompt {text[:40]!r} has no tokens. Give a longer prompt.")
         return np.asarray(ids, dtype=np.int64)
