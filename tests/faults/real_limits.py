@@ -84,7 +84,11 @@ def met(base: Undisturbed, at: int, deed: str) -> Tried:
 
 
 def _again(here: Place, out: Path) -> str:
+    """A folder that was deleted while a library wrote in it may be no run any more, and says so."""
     ended = start(here.arguments, out).wait()
+    if ended.code == 2 and f"{str(here.run)!r} exists and is no run folder" in ended.err:
+        shutil.rmtree(here.run)
+        ended = start(here.arguments, out).wait()
     if ended.code:
         return f"it does not go on: exit {ended.code}: {ended.err}"
     return amiss(here.run, here.base.print)

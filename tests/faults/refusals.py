@@ -24,7 +24,8 @@ SHORT: dict[str, Any] = {
     "evaluation__samples": 1,
 }
 COMMITTED = "fsync checkpoints"  # after this call a checkpoint has been promised
-BAD_WORDS = re.compile(r"Traceback|Errno|os error|Exception|should not happen|cannot write")
+STRANGE = re.compile(r"Traceback|Errno|os error|Exception|should not happen")
+BAD_WORDS = re.compile(STRANGE.pattern + "|cannot write")
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,8 @@ def fault_of_words(code: int, said: str, run: Path, error: str) -> str:
         return f"it ended well and said {left[0]!r}" if left else ""
     if code not in (1, 2) or len(told) != 1 or bad not in ([], told):
         return f"exit {code}, and it says {told + bad}"
+    if STRANGE.search(told[0]):
+        return f"it says {told[0]!r}"
     if code == 2 and (run / "config.toml").exists():
         return "exit 2 although something was written"
     if str(run) not in told[0] or f"({error})" not in told[0]:

@@ -8,12 +8,16 @@ from pathlib import Path
 import pytest
 
 from tests.faults import disks
+from tests.faults.children import start
 from tests.faults.drawn import drawn
-from tests.faults.failpoints import ERRORS
+from tests.faults.failpoints import ERRORS, Failpoint
+from tests.faults.fingerprint import leftovers
 from tests.faults.real_limits import REASONS, met
 from tests.faults.refusals import (
     Undisturbed,
     fault_of_words,
+    goes_on,
+    newest,
     refused,
     temporary_root,
     undisturbed,
@@ -39,6 +43,16 @@ def test_at_a_refused_call_a_run_says_why_keeps_what_it_had_and_goes_on(base, bu
     for case in drawn(every, budget):
         found = refused(base, *case)
         assert not found.problem, found
+
+
+def test_after_a_checkpoint_that_failed_in_the_background_none_is_acknowledged(base) -> None:
+    """One call of the first commit fails, once; the disk is well for the second."""
+    at = 1 + next(place for place, call in enumerate(base.calls) if call.endswith("/manifest.json"))
+    run = base.root / "first"
+    ended = start(base.arguments("first"), base.root / "said-1", Failpoint(at, "EIO", run)).wait()
+    assert not fault_of_words(ended.code, ended.err, run, "EIO") and ended.code == 1
+    assert newest(run) == 0 and not leftovers(run)
+    assert not goes_on(base, "first")
 
 
 @pytest.mark.parametrize("deed", REASONS)

@@ -14,7 +14,15 @@ from evenodds.records.groups import SEAL, length_through
 from evenodds.records.table import Table, as_parquet
 from evenodds.run.build import Plan, payer_of
 from evenodds.run.config import Config, to_toml
-from evenodds.run.durable import AppendLog, Seals, make_folder, remove_file, sha256, write_file
+from evenodds.run.durable import (
+    AppendLog,
+    Seals,
+    make_folder,
+    remove_file,
+    sha256,
+    told,
+    write_file,
+)
 from evenodds.run.engine import read_sittings
 from evenodds.run.environment import environment_passport
 from evenodds.run.folder import RunFolder
@@ -101,6 +109,8 @@ class RunWriter:
     def rollouts(self, step: int, table: Table) -> str:
         """One parquet file a step; its SHA-256."""
         data = as_parquet(table)
+        with told(self.folder.path):
+            self.folder.path.stat()  # one that was taken away is not begun again by its rollouts
         make_folder(self.folder.rollouts(step).parent)
         write_file(self.folder.rollouts(step), data)
         return sha256(data)
