@@ -74,7 +74,7 @@ def test_a_run_has_a_place_of_its_own(tmp_path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="is no folder"):
         require_own_place(tmp_path / "file")
-    with pytest.raises(UsageError, match="'.*file' is no folder"):
+    with pytest.raises(UsageError, match=r"'.*file' is no folder"):
         require_space(tmp_path / "file" / "runs" / "x", 1)
 
 

@@ -292,7 +292,16 @@ class Plan:
     sittings: tuple[Mapping[str, Any], ...] = ()
 
 
-def plan_of(config: Config, task: Task | None = None) -> Plan:
+def _was_tried(passport: Path | None, task: Task) -> bool:
+    if passport is None or not passport.exists():
+        return False
+    from evenodds.run.passports import was_tried  # it brings torch, which a new run imports later
+
+    return was_tried(passport, task)
+
+
+def plan_of(config: Config, task: Task | None = None, passport: Path | None = None) -> Plan:
+    """passport: of the checker of a run that goes on, whose verifier the bench tries once only."""
     watch = watch_of(config)
     chosen = task or task_of(config)
     options = judge_options(config)
@@ -301,7 +310,8 @@ def plan_of(config: Config, task: Task | None = None) -> Plan:
         chosen = check_gold(chosen, judge_rows=lambda _, pairs: rows_by(judge, pairs)).task
         checked_levels(config.evaluation.levels or (), "evaluation.levels", chosen)
         curriculum = curriculum_of(config, chosen)
-        bench = short_bench(chosen, judge) if config.check.bench else None
+        tried = _was_tried(passport, chosen)
+        bench = short_bench(chosen, judge) if config.check.bench and not tried else None
         evidence = evidence_of(config, chosen, style_of(config), judge, options)
     control = control_of(config, chosen, style_of(config))
     return Plan(config, chosen, curriculum, bench, evidence, watch, control)

@@ -23,6 +23,7 @@ from evenodds.evaluation import finite, summary_of
 from evenodds.judge.chance import NAME as COIN
 from evenodds.objectives import Objective
 from evenodds.places import expanded
+from evenodds.records.lines import read_object
 from evenodds.run.folder import RunFolder
 from evenodds.tasks import Task
 from evenodds.verifiers import RegisteredVerifier, Verifier
@@ -104,6 +105,13 @@ def checker_passport(task: Task, bench: Report | None = None) -> dict[str, objec
     digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
     found = bench.counts() if bench is not None else "not run: check.bench is false"
     return {**known, "configuration_sha256": digest, "bench": found}
+
+
+def was_tried(passport: Path, task: Task) -> bool:
+    """Whether the bench has tried this very verifier, by the passport of the run that goes on."""
+    found = read_object(passport)
+    same = checker_passport(task)["configuration_sha256"]
+    return isinstance(found.get("bench"), dict) and found.get("configuration_sha256") == same
 
 
 def objective_passport(

@@ -94,7 +94,7 @@ def train(
     folder = open_folder(config, datetime.now())
     before = seen(folder)
     require_free(folder.path)  # a run that another process holds is refused at once
-    plan = plan_of(config, task)
+    plan = plan_of(config, task, folder.checker)
     with ExitStack() as opened:
         opened.enter_context(told_below(folder.path))
         judges = _judges(plan, opened)
