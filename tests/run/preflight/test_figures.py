@@ -13,7 +13,7 @@ from evenodds.policies.memory import Precision, Sizes
 from evenodds.run.memory import Work, choose
 from evenodds.run.preflight.answers import Asked, Sampled, asked_of
 from evenodds.run.preflight.arithmetic import held_out, reach
-from evenodds.run.preflight.budget import enough, rounded, truncation
+from evenodds.run.preflight.budget import enough, rounded, truncation, within
 from evenodds.run.preflight.fits import Written, disk, memory
 from evenodds.run.preflight.golds import Passed, gold
 from evenodds.run.preflight.habits import clip, learning_rate, passes, temperature
@@ -69,6 +69,11 @@ def test_a_number_of_tokens_is_told_as_a_person_would(tokens, shown) -> None:
 @pytest.mark.parametrize(("cut", "level"), [(0, "fine"), (1, "warning"), (8, "fatal")])
 def test_truncation_is_told_from_a_tenth_on(cut, level) -> None:
     assert truncation(sampled(problems([4] * 40, cut=cut)), masked=True).level == level
+
+
+def test_answers_of_a_longer_evaluation_are_cut_as_training_would() -> None:
+    found = within(sampled(problems([4] * 20, length=40), problems([4] * 20, length=10)), 20)
+    assert (found.budget, found.truncated.mean, int(found.lengths.max())) == (20, 0.5, 20)
 
 
 # --- what there is to learn from

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,21 @@ def enough(lengths: NDArray[np.int64], cut: NDArray[np.bool_], budget: int) -> i
         return None
     rate = ended / float((late - half).sum())
     return min(FARTHEST * budget, math.ceil(budget + math.log(share / WANTED) / (SLOWER * rate)))
+
+
+def within(found: Sampled, budget: int) -> Sampled:
+    """The same answers as a smaller budget would have cut them."""
+    if budget == found.budget:
+        return found
+    problems = tuple(
+        replace(
+            one,
+            lengths=tuple(min(length, budget) for length in one.lengths),
+            cut=tuple(length > budget for length in one.lengths),
+        )
+        for one in found.problems
+    )
+    return replace(found, problems=problems, budget=budget)
 
 
 def rounded(tokens: int) -> int:
@@ -94,10 +110,13 @@ def context(prompt: int, budget: int, room: int | None) -> Finding | None:
 
 
 def look_at_truncation(ground: Ground) -> Finding | None:
-    found = ground.sampled
+    found, budget = ground.sampled, ground.plan.config.sampling.max_tokens
     if found is None or not found.answers:
         return None
-    return truncation(found, ground.objective.mask_truncated)
+    if found.budget < budget:  # of evaluations that have less
+        what = f"answers were drawn with {found.budget:,} tokens, and training has {budget:,}"
+        return Finding("truncation", "skipped", what)
+    return truncation(within(found, budget), ground.objective.mask_truncated)
 
 
 def look_at_context(ground: Ground) -> Finding | None:
