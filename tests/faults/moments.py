@@ -52,6 +52,7 @@ class Moment:
         return {"kill": -signal.SIGKILL, "fail": 1, "stop": 130}[self.how]
 
 
+HOUR = 3600.0  # of an odd run's clock at its start, so that a clock which begins anew is seen
 UNJUDGED, SKIPPED = (6,), (5, 7)  # steps of an odd run: its verifier fails, its gradient is NaN
 
 
@@ -95,8 +96,9 @@ def _at(moment: Moment) -> None:
 
     @wraps(inner)
     def called(*given: Any, **named: Any) -> Any:
-        _step["calls"] += _step["number"] == moment.step
-        now = (_step["number"], _step["calls"]) == (moment.step, moment.nth)
+        number = given[1] if moment.where == "writing" else _step["number"]  # it lags behind
+        _step["calls"] += number == moment.step
+        now = (number, _step["calls"]) == (moment.step, moment.nth)
         if now and not moment.after:
             _end(moment)
         found = inner(*given, **named)
@@ -110,8 +112,9 @@ def _at(moment: Moment) -> None:
 def _make_odd() -> None:
     from evenodds.domain import Status, Verdict
     from evenodds.finite import AFTER, Fault
-    from evenodds.run import session, timing
+    from evenodds.run import session, stopping, timing
 
+    stopping.Clock.__init__.__defaults__ = (HOUR, *stopping.Clock.__init__.__defaults__[1:])
     judged, passed = timing._TimedJudging.verdicts, session.TorchLearner._step
 
     def verdicts(self: Any, rollouts: Any) -> Any:
