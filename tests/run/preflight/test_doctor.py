@@ -143,9 +143,12 @@ def test_train_refuses_what_is_fatal_before_anything_is_written(tmp_path):
     with pytest.raises(GateError, match=r"end_token: no token ends.*--check.ignore end_token"):
         train(config_in(tmp_path / "runs", **over), view=Quiet())
     assert not (tmp_path / "runs").exists()
+    view = Quiet()
     with pytest.raises(UsageError, match="unknown check"):
         train(config_in(tmp_path / "runs", **over, **{"check.ignore": ["x"]}), view=Quiet())
-    view = Quiet()
+    with pytest.raises(GateError, match="truncation"):  # seen on the base, which is kept
+        train(config_in(tmp_path / "runs", **over, **{"check.ignore": ["end_token"]}), view=view)
+    assert (tmp_path / "runs" / "r" / "evaluation" / "base.json").exists()
     ignored = ["end_token", "ends", "truncation", "informative"]
     train(config_in(tmp_path / "runs", **over, **{"check.ignore": ignored}), view=view)
     assert (tmp_path / "runs" / "r" / "model").exists()

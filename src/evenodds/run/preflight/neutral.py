@@ -92,7 +92,7 @@ def distribution(ground: Ground) -> Finding:
     what = f"{DRAWS} drawn tokens are spread as a plain softmax says"
     if cells < 2:
         what = "recorded log-probabilities are a plain softmax"
-    return Finding("distribution", "fine", f"{what}; log-probabilities differ by {gap}")
+    return Finding("distribution", "fine", f"{what} (log-probabilities to {gap})")
 
 
 def unnamed_tokens(ground: Ground) -> Finding | None:
