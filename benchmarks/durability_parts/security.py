@@ -84,22 +84,32 @@ def payloads(budget: float | None) -> Row:
         ordinary = {name: short[name] | more[name] for name in short}
         found: list[str] = []
         texts = _within(ALL, budget, 1.0)
-        end = time.monotonic() + (budget or 90)
+        end = time.monotonic() + (budget or 70)
         tried = 0
         for number, text in enumerate(texts):
             if time.monotonic() > end:
                 break
             found += added(base / str(number), ordinary, _always(text), text)
             tried += 1
+        fives = _fives(ALL if budget is None else texts)
+        for number, text in enumerate(fives):
+            found += added(base / f"five-{number}", ordinary, _always(text), text)
         found += added(base / "all", ordinary, _in_turn(ALL), ALL[0])
     return Row(
         "S6",
         "200 XSS payloads in every text of a run, through report.html, report.md, the model card, "
         "the pages of inspect and the figure of a notebook: 0 active",
-        f"{tried} payloads in every field, {len(ALL)} in some field, {len(ordinary)} pages: "
+        f"{tried} payloads alone in every field, {len(fives)} times five of them, each of {len(ALL)} "
+        f"in some field, {len(ordinary)} pages: "
         f"{len(found)} active{_first(found)}",
         not found,
     )
+
+
+def _fives(texts: Sequence[str]) -> list[str]:
+    """Five payloads one after another; fields that are cut after some letters show the first."""
+    short = [text for text in texts if len(text) < 1000]
+    return [" ".join(short[start : start + 5]) for start in range(0, len(short), 5)]
 
 
 def _always(text: str) -> Callable[[str], str]:
