@@ -99,7 +99,7 @@ def payloads(budget: float | None) -> Row:
         "S6",
         "200 XSS payloads in every text of a run, through report.html, report.md, the model card, "
         "the pages of inspect and the figure of a notebook: 0 active",
-        f"{tried} payloads alone in every field, {len(fives)} times five of them, each of {len(ALL)} "
+        f"{tried} alone in every field, {len(fives)} times five in every field, each of {len(ALL)} "
         f"in some field, {len(ordinary)} pages: "
         f"{len(found)} active{_first(found)}",
         not found,
