@@ -14,6 +14,7 @@ import pytest
 from evenodds.errors import RunError, UsageError
 from evenodds.run import durable
 from evenodds.run.durable import AppendLog, Running, Seals, Start
+from tests.faults.ablation import Loss, lose
 from tests.faults.raising import Raising, raising
 from tests.run.small_runs import Quiet, assert_equal_runs, run
 
@@ -139,14 +140,31 @@ def test_checkpoints_may_lie_elsewhere_but_no_checkpoint_is_a_link(ended, stoppe
     assert_equal_runs(ended[0], stopped)
 
 
+def as_before_there_were_seals(checkpoint: Path) -> None:
+    path = checkpoint / "state.json"
+    state = json.loads(path.read_text())
+    length = state["logs"]["metrics.jsonl"]["length"]
+    for name in ("format", "moments", "logs", "seals"):
+        del state[name]
+    path.write_text(json.dumps(state | {"metrics_length": length}))
+
+
 def test_an_older_run_without_seals_goes_on(ended, stopped) -> None:
     (stopped / "seals.json").unlink()
-    lines = (stopped / "groups.jsonl").read_text().splitlines()
-    rows = [{k: v for k, v in json.loads(line).items() if k != "rollouts"} for line in lines]
-    (stopped / "groups.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    for checkpoint in (stopped / "checkpoints").iterdir():
+        lose(Loss("", "", as_before_there_were_seals), checkpoint)
     assert any("no seals.json" in note for note in go_on(stopped))
     assert list(Seals(stopped).faults()) == []
     assert not any("seals.json" in note for note in go_on(stopped))
+    assert_equal_runs(ended[0], stopped)
+
+
+def test_without_its_seals_a_run_takes_its_records_as_they_are(stopped) -> None:
+    (stopped / "rollouts" / "step-00001.parquet").write_bytes(b"damaged")
+    (stopped / "seals.json").unlink()
+    notes = go_on(stopped)
+    assert any("no seals.json" in note for note in notes)
+    assert not any("passed over" in note for note in notes)
 
 
 def test_another_number_in_the_configuration_is_noticed(stopped) -> None:

@@ -19,6 +19,7 @@ from evenodds.run import durable
 from evenodds.run.saved import (
     FILE,
     FORMAT,
+    PREFIX,
     Progress,
     Saved,
     read_saved_state,
@@ -28,7 +29,6 @@ from evenodds.run.saved import (
 from evenodds.step import State
 from evenodds.tasks import Task
 
-PREFIX = "step-"
 MOMENTS = "optimizer.safetensors"
 
 

@@ -18,6 +18,7 @@ from evenodds.run.durable import Start
 from evenodds.step import State
 from evenodds.tasks import Task
 
+PREFIX = "step-"
 FORMAT = 2
 FILE = "state.json"
 KEYS = ("state", "learner", "moments", "elapsed", "pending", "logs", "seals")

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from evenodds.errors import RunError
 from evenodds.records.groups import SEAL
 from evenodds.records.lines import object_in, step_of
-from evenodds.run.durable import SEALS, AppendLog, Fault, Running, Seals, Start
+from evenodds.run.durable import SEALS, AppendLog, Fault, Running, Seals, Start, numbered
 from evenodds.run.durable.manifest import digest
 from evenodds.run.folder import RunFolder
-from evenodds.run.saved import Saved
+from evenodds.run.saved import PREFIX, Saved, read_saved_state
 
 Tell = Callable[[str], None]
 
@@ -38,6 +39,15 @@ def still_files(folder: RunFolder) -> list[Path]:
     return [path for path in (folder.config, *passports, *known) if path.is_file()]
 
 
+def _last_known(folder: RunFolder) -> int:
+    """How often the seals were written, by the checkpoints; 0 where none says so."""
+    found = [0]
+    for path in numbered(folder.checkpoints, PREFIX):
+        with suppress(RunError):
+            found.append(read_saved_state(path).progress.seals or 0)
+    return max(found)
+
+
 def _is_evaluation(name: str) -> bool:
     return bool(ON_THE_WAY.fullmatch(name) or OF_ENDS.fullmatch(name))
 
@@ -51,7 +61,7 @@ def examined(folder: RunFolder, tell: Tell) -> list[Fault]:
     seals = Seals(folder.path)
     if seals.read() is None:
         tell(f"no {SEALS} lies in the run: its records are taken as they are, and sealed now.")
-        seals.adopt(still_files(folder))
+        seals.adopt(still_files(folder), _last_known(folder))
         return []
     faults = [*seals.faults(), *_unsealed(folder, seals)]
     final = [fault for fault in faults if fault.name.startswith("evaluation/final.")]
@@ -111,15 +121,16 @@ def fault_at(folder: RunFolder, saved: Saved, damaged: Sequence[Fault]) -> str:
 
     damaged: the evaluations on the way that are. One of a later step is made again.
     """
-    if saved.progress.seals is None or not Seals(folder.path).path.exists():
-        return ""
+    seals = Seals(folder.path)
+    if saved.progress.seals is None or saved.progress.seals < seals.since:
+        return ""  # records that were taken as they are since then
     line = saved.step - (saved.progress.pending is not None)
     for fault in damaged:
         found = ON_THE_WAY.fullmatch(fault.name)
         if found and int(found[1]) <= line:
             return f"{_told(folder, fault)}: remove it to go on without it"
-    if Seals(folder.path).serial < saved.progress.seals:
-        return f"{str(Seals(folder.path).path)!r} is older than this checkpoint. {AS_IT_IS}"
+    if seals.serial < saved.progress.seals:
+        return f"{str(seals.path)!r} is older than this checkpoint. {AS_IT_IS}"
     return _log_fault(folder, saved) or _rollout_fault(folder, saved)
 
 

@@ -33,9 +33,9 @@ Known = Mapping[str, list[str]]
 """Name below the folder -> what it may be: one SHA-256, or two of them while it is written."""
 
 
-def _text(serial: int, files: Known) -> str:
+def _text(serial: int, files: Known, since: int) -> str:
     """The seals in their only spelling, sealed by a checksum of themselves, so any change shows."""
-    body: dict[str, Any] = {"format": FORMAT, "serial": serial, "files": files}
+    body: dict[str, Any] = {"format": FORMAT, "serial": serial, "since": since, "files": files}
     seal = hashlib.sha256(json.dumps(body, sort_keys=True, indent=1).encode()).hexdigest()
     return json.dumps(body | {"seal": seal}, sort_keys=True, indent=1)
 
@@ -78,7 +78,7 @@ class Seals:
         with suppress(ValueError, RecursionError, KeyError, TypeError, AttributeError):
             found: Any = json.loads(data)
             serial, files = found["serial"], found["files"]
-            if all(map(is_inside, files)) and data == _text(serial, files).encode():
+            if all(map(is_inside, files)) and data == _text(serial, files, found["since"]).encode():
                 return serial, files
         raise RunError(
             f"{str(self.path)!r} is damaged. Restore it; or remove it, and the records of the run "
@@ -89,6 +89,11 @@ class Seals:
     def serial(self) -> int:
         found = self.read()
         return 0 if found is None else found[0]
+
+    @property
+    def since(self) -> int:
+        """Which writing of the seals it was that took the files as they were; 0 where none did."""
+        return int(json.loads(self.path.read_bytes())["since"]) if self.serial else 0
 
     def write(self, contents: Mapping[Path, bytes | str]) -> None:
         """Write files below the folder, in order; each is sealed before and after."""
@@ -120,10 +125,12 @@ class Seals:
         names = set(names)
         self._save({name: seal for name, seal in self._known().items() if name not in names})
 
-    def adopt(self, paths: Iterable[Path]) -> None:
-        """Seal files as they are."""
+    def adopt(self, paths: Iterable[Path], after: int) -> None:
+        """Seal files as they are, where there are no seals. after: the last that is known of them,
+        so that what was saved before is seen to be older.
+        """
         there = {self._name(path): [digest(path)] for path in paths if path.is_file()}
-        self._save({**self._known(), **there})
+        write_file(self.path, _text(after + 1, there, after + 1))
 
     def faults(self) -> Iterator[Fault]:
         """What is not as it was written, file by file."""
@@ -166,4 +173,4 @@ class Seals:
 
     def _save(self, files: Known) -> None:
         unique = {name: sorted(set(seals), key=seals.index) for name, seals in files.items()}
-        write_file(self.path, _text(self.serial + 1, unique))
+        write_file(self.path, _text(self.serial + 1, unique, self.since))
