@@ -147,8 +147,8 @@ def taken_up(setting: Setting, name: str, turn: int = 99) -> list[str]:
     amiss = differences(setting.whole, fingerprint(setting.root / name))
     if from_step < saved and "finished already" not in ended.err:
         amiss.append(f"lost: step {saved} was saved, it went on after {from_step}")
-    if "Traceback" in ended.err or "damaged" in ended.err:
-        amiss.append(f"said: {ended.err.strip().splitlines()[-1]}")
+    odd = [line for line in ended.err.splitlines() if "Traceback" in line or "damaged" in line]
+    amiss += [f"said: {line}" for line in odd]
     return amiss + [f"left over: {path}" for path in leftovers(setting.root / name)]
 
 
