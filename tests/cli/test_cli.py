@@ -13,6 +13,7 @@ import pytest
 
 from evenodds.cli import COMMANDS, main
 from evenodds.run.train import Result
+from tests.faults.asked import ask
 
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
 
@@ -219,10 +220,10 @@ def test_sample_prints_a_json_line_an_answer() -> None:
     assert found.stderr == ""
 
 
-def test_chat_answers_a_line() -> None:
-    found = call("chat", "abacus", stdin="2*3=\n\n")
-    assert "6" in found.stdout
-    assert found.stderr == ""
+def test_chat_answers_a_line(tmp_path) -> None:
+    found = ask(("chat", "abacus"), tmp_path, stdin="2*3=\n\n", works=True, seconds=60)
+    assert "6" in found.out
+    assert found.err == ""
 
 
 def test_eval_prints_a_table_and_json(tmp_path) -> None:
@@ -236,10 +237,10 @@ def test_eval_prints_a_table_and_json(tmp_path) -> None:
         "--evaluation.control_problems",
         "1",
     ]
-    found = call("eval", "abacus", "--json", *small)
-    record = json.loads(found.stdout)
+    found = ask(("eval", "abacus", "--json", *small), tmp_path, works=True, seconds=60)
+    record = json.loads(found.out)
     assert [level["level"] for level in record["levels"]] == [0, 1]
-    table = call("eval", "abacus", *small).stdout
+    table = ask(("eval", "abacus", *small), tmp_path, works=True, seconds=60).out
     assert "2×1 digits" in table
     assert table.splitlines()[:3] == [
         "abacus: multiplication, verifier number, style bare",
@@ -251,21 +252,21 @@ def test_eval_prints_a_table_and_json(tmp_path) -> None:
 
 
 def test_init_gives_a_task_that_trains(tmp_path) -> None:
-    assert call("init", "mine", cwd=tmp_path).returncode == 0
-    assert call("init", "mine", cwd=tmp_path).returncode == 2
+    assert ask(("init", "mine"), tmp_path, works=True).code == 0
+    assert ask(("init", "mine"), tmp_path, works=True).code == 2
     small = ["--steps", "1", "--sampling.groups", "2", "--evaluation.samples", "2"]
     found = call("train", "mine/evenodds.toml", "--name", "x", *small, cwd=tmp_path)
     assert found.returncode == 0, found.stderr
     assert (tmp_path / "runs" / "x" / "report.html").exists()
-    assert "x" in call("list", "runs", cwd=tmp_path).stdout
+    assert "x" in ask(("list", "runs"), tmp_path, works=True).out
 
 
 def test_export_merges_an_adapter(tmp_path) -> None:
     small = ["--steps", "1", "--sampling.groups", "2", "--evaluation.problems", "1"]
     small += ["--evaluation.control", "none"]
     lora = ["--policy.adapter", "lora", "--policy.rank", "2", "--name", "x", *small]
-    assert call("train", *lora, cwd=tmp_path).returncode == 0
-    assert call("export", "runs/x", "plain", cwd=tmp_path).returncode == 0
+    assert ask(("train", *lora), tmp_path, works=True, seconds=60).code == 0
+    assert ask(("export", "runs/x", "plain"), tmp_path, works=True, seconds=60).code == 0
     from transformers import AutoModelForCausalLM
 
     model = AutoModelForCausalLM.from_pretrained(tmp_path / "plain")
