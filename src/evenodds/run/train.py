@@ -324,7 +324,8 @@ def _is_finished(session: Session) -> bool:
         session.view.note(str(error))
         return False
     if fault := fault_of(folder.model):
-        session.view.note(f"{fault}; the end of the run is made again.")
+        told = fault if folder.model.exists() else "it was ended before its model was there"
+        session.view.note(f"{told}; the end of the run is made again.")
     return not fault and folder.report.exists()
 
 
