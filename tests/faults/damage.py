@@ -214,7 +214,7 @@ def _of_command(place: Ground, copy: Path, damage: Damage, ended: children.Ended
         named = told or "config.toml" in damage.files  # which may be no TOML any more
         return "told" if named else f"exit {ended.code} names another file: {ended.err[-300:]}"
     parts = set(differences(place.whole, fingerprint(copy)))
-    lost = {name for name in damage.files if not (copy / name).exists()}
+    lost = {name.rpartition(".")[0] for name in damage.files if not (copy / name).exists()}
     other = {part for part in parts if not any(name in part for name in lost)} - {"names"}
     if other:
         return f"went on to another end: {sorted(other)}"
