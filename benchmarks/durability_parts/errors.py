@@ -107,6 +107,8 @@ def _tried(cases: Sequence[Any], attempt: Callable[[Any], Tried], until: float) 
 
 
 def _row(kind: str, words: str, found: Sequence[Tried]) -> Row:
+    if not found:
+        return Row("R5", kind + ASKED, "not tried", skipped="no time was left for it")
     bad = [one for one in found if one.problem]
     codes = {code: sum(one.code == code for one in found) for code in {one.code for one in found}}
     ends = ", ".join(f"{count} exit {code}" for code, count in sorted(codes.items()))
@@ -115,4 +117,4 @@ def _row(kind: str, words: str, found: Sequence[Tried]) -> Row:
         print(f"     {one}", file=sys.stderr, flush=True)
     if bad:
         words += f"; the first: {bad[0].error} at {bad[0].call[:120]}: {bad[0].problem[:200]}"
-    return Row("R5", kind + ASKED, words, not bad and bool(found))
+    return Row("R5", kind + ASKED, words, not bad)
