@@ -118,8 +118,7 @@ def first_fault(
     for name, (tensor, remedy) in TOKENS.items():
         if name in seen and not np.isfinite(seen[name]).all():
             return _at_token(seen[name], tensor, remedy, parts)
-    sums = {"loss": (loss, "loss"), "gradient": (gradients, "gradient")}
-    for values, tensor in sums.values():
+    for tensor, values in (("loss", loss), ("gradient", gradients)):
         bad = np.flatnonzero(~np.isfinite([*values]))
         if bad.size:
             return _at_part(seen, int(bad[0]), tensor, parts)

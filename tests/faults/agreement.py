@@ -149,7 +149,7 @@ def synced(policy: Policy, times: int, sample_every: int = 20, save_every: int =
 
     On the way answers are sampled from it, adapters are saved and loaded again.
     """
-    from evenodds.run.checkpoint import _load_weights
+    from evenodds.run.checkpoint import load_weights
 
     before, learns = sha256_of(frozen(policy)), sha256_of(dict(policy.trainable()))
     learner = TorchLearner(policy, LearnerOptions(learning_rate=1e-3))
@@ -164,7 +164,7 @@ def synced(policy: Policy, times: int, sample_every: int = 20, save_every: int =
         if turn % save_every == 0:
             with tempfile.TemporaryDirectory() as folder:
                 policy.save(Path(folder))
-                _load_weights(policy, Path(folder))
+                load_weights(policy, Path(folder))
     after = sha256_of(frozen(policy))
     changed = [name for name, digest in before.items() if after[name] != digest]
     return Synced(len(before), changed, sha256_of(dict(policy.trainable())) != learns)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from evenodds.run.config import make_config, merge, to_toml
+from evenodds.run.config import make_config, merge, to_toml, toml_value
 from tests.faults.broken import TRAIN, Broken
 
 DATA = {"task.data": "problems.jsonl", "task.verifier": "verifier.py:grade"}
@@ -142,11 +142,12 @@ TABLE: list[tuple[dict[str, Any], str]] = [  # settings -> the one that must be 
 def _settings(over: dict[str, Any]) -> bytes:
     """The settings as TOML, whether or not they are legal."""
     data = merge({}, PLAIN | over)
-    from evenodds.run.config import _value
-
     lines = []
     for section, values in data.items():
-        lines += [f"[{section}]", *(f"{key} = {_value(value)}" for key, value in values.items())]
+        lines += [
+            f"[{section}]",
+            *(f"{key} = {toml_value(value)}" for key, value in values.items()),
+        ]
     return "\n".join(lines).encode()
 
 

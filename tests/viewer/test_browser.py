@@ -22,8 +22,8 @@ from evenodds.viewer.guard import Guard
 from evenodds.viewer.library import Library
 from evenodds.viewer.loading import torch_is_loaded
 from evenodds.viewer.serve import listening
-from tests.viewer.folder import GROUPS, LONG, STEPS, write_run
 from tests.hostile.pages import PAYLOADS
+from tests.viewer.folder import GROUPS, LONG, STEPS, write_run
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)

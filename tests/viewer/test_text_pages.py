@@ -9,8 +9,8 @@ from evenodds.viewer.data import Source
 from evenodds.viewer.filters import PLAIN, chosen
 from evenodds.viewer.table import KINDS
 from evenodds.viewer.text_pages import group_lines, overview_lines, worth_a_look
-from tests.viewer.folder import STEPS, write_run
 from tests.hostile.pages import PAYLOADS
+from tests.viewer.folder import STEPS, write_run
 
 
 def is_plain(text: str) -> bool:

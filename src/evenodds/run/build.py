@@ -17,11 +17,11 @@ from evenodds.judge import open_judge, rows_by
 from evenodds.judge.chance import NAME as COIN
 from evenodds.judge.options import JudgeOptions, default_workers
 from evenodds.places import BUNDLED, SMALL, bundled_folder, expanded
-from evenodds.run.agreement import require_curriculum_settings, require_task_settings
 from evenodds.run.audit import Evidence, evidence_of
 from evenodds.run.config import Config
 from evenodds.run.control import Beside, control_of
 from evenodds.run.lookout import watch_of
+from evenodds.run.settings_agreement import require_curriculum_settings, require_task_settings
 from evenodds.tasks import Task, TaskOptions, check_gold, is_file, make_task
 
 FASTEST = {"cpu": 4096, "cuda": 8192}  # tokens of a pass; measured on a CPU, on a GPU not yet

@@ -15,11 +15,13 @@ from torch import Tensor
 from evenodds.errors import RunError
 from evenodds.learner import TorchLearner
 from evenodds.policies import Policy
+from evenodds.policies.vetted.weights import ADAPTER, INDEX, WHOLE
 from evenodds.run import durable
 from evenodds.run.saved import (
     FILE,
     FORMAT,
     PREFIX,
+    WHAT_TO_DO,
     Progress,
     Saved,
     read_saved_state,
@@ -95,7 +97,7 @@ def load(folder: Path, task: Task, learner: TorchLearner, policy: Policy) -> tup
     state = state_of(saved, task)
     moments = _tensors(folder / MOMENTS)
     _require_moments(moments, saved, learner)
-    _load_weights(policy, folder / "policy")
+    load_weights(policy, folder / "policy")
     learner.restore(moments, saved.learner)
     return state, saved.progress
 
@@ -105,8 +107,7 @@ def _tensors(path: Path) -> dict[str, Tensor]:
         return load_file(path)
     except (OSError, SafetensorError) as error:
         raise RunError(
-            f"the checkpoint {str(path.parent)!r} lacks {path.name}: {error}. "
-            "Go on with the version that wrote it, or start another run."
+            f"the checkpoint {str(path.parent)!r} lacks {path.name}: {error}. " + WHAT_TO_DO
         ) from error
 
 
@@ -117,7 +118,7 @@ def _require_moments(moments: Mapping[str, Tensor], saved: Saved, learner: Torch
     if saved.moments is not None and len(moments) != saved.moments:
         raise RunError(
             f"{str(where)!r} lacks moments: it has {len(moments)} tensors of {saved.moments}. "
-            "Go on with the version that wrote it, or start another run."
+            + WHAT_TO_DO
         )
     named = {key.rpartition("::")[0] for key in moments}
     kinds = ("step", "exp_avg", "exp_avg_sq")
@@ -131,10 +132,7 @@ def _require_moments(moments: Mapping[str, Tensor], saved: Saved, learner: Torch
 
 def _require_same(where: Path, found: Collection[str], asked: Collection[str], kind: str) -> None:
     for name in sorted(set(asked) - set(found)):
-        raise RunError(
-            f"{str(where)!r} lacks the {kind} {name!r}. "
-            "Go on with the version that wrote it, or start another run."
-        )
+        raise RunError(f"{str(where)!r} lacks the {kind} {name!r}. " + WHAT_TO_DO)
     for name in sorted(set(found) - set(asked)):
         raise RunError(_other_weights(where, name))
 
@@ -146,11 +144,12 @@ def _other_weights(where: Path, name: str) -> str:
     )
 
 
-def _load_weights(policy: Policy, folder: Path) -> None:
+def load_weights(policy: Policy, folder: Path) -> None:
+    """Put the weights that a checkpoint has of a policy, of `policy/`, back in place."""
     if policy.peft is not None:
         from peft import get_peft_model_state_dict, set_peft_model_state_dict
 
-        tensors = _tensors(folder / "adapter_model.safetensors")
+        tensors = _tensors(folder / ADAPTER)
         _require_weights(folder, tensors, get_peft_model_state_dict(policy.peft))
         set_peft_model_state_dict(policy.peft, tensors)
     else:
@@ -163,9 +162,9 @@ def _load_weights(policy: Policy, folder: Path) -> None:
 
 def _whole_model(folder: Path) -> dict[str, Tensor]:
     """All weights, from one file or from the parts that a large model is saved in."""
-    index = folder / "model.safetensors.index.json"
+    index = folder / INDEX
     if not index.is_file():
-        return _tensors(folder / "model.safetensors")
+        return _tensors(folder / WHOLE)
     parts = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
     return {name: value for part in parts for name, value in _tensors(folder / part).items()}
 

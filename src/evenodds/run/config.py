@@ -226,16 +226,17 @@ def make_config(data: Mapping[str, Any]) -> Config:
         raise UsageError(_sentence(found[0]) + more) from None
 
 
-def _value(value: Any) -> str:
+def toml_value(value: Any) -> str:
+    """A value as TOML has it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
         return '"' + "".join(_escape(char) for char in value) + '"'
     if isinstance(value, dict):
-        rows = (f"{_value(key)} = {_value(item)}" for key, item in value.items())
+        rows = (f"{toml_value(key)} = {toml_value(item)}" for key, item in value.items())
         return "{" + ", ".join(rows) + "}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(_value(item) for item in value) + "]"
+        return "[" + ", ".join(toml_value(item) for item in value) + "]"
     return repr(value)
 
 
@@ -258,9 +259,9 @@ def to_toml(config: Config, comments: bool = False) -> str:
             info = table[f"{section}.{name}"]
             note = f"  # {_note(info)}" if comments else ""
             if value is not None:
-                lines.append(f"{name} = {_value(value)}{note}")
+                lines.append(f"{name} = {toml_value(value)}{note}")
             elif comments:
-                lines.append(f"# {name} = {_value(info.examples[0])}{note}")
+                lines.append(f"# {name} = {toml_value(info.examples[0])}{note}")
         lines.append("")
     return "\n".join(lines)
 

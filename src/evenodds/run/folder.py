@@ -197,6 +197,11 @@ class RunFolder:
         return self.path / "alarms.jsonl"
 
     @property
+    def logs(self) -> list[Path]:
+        """The files of lines, which grow step by step."""
+        return [self.metrics, self.groups, self.alarms]
+
+    @property
     def checkpoints(self) -> Path:
         """The folder of all checkpoints."""
         return self.path / "checkpoints"
@@ -262,10 +267,10 @@ class RunFolder:
 def require_room(folder: RunFolder, weights: int, keep: int) -> None:
     """UsageError if there is no room for checkpoints and records. weights: bytes of what learns.
 
-    A checkpoint has the weights and two moments each; at the worst `keep` of them lie there while
-    one more is made beside. What lies there already needs no more room, but that one always does.
+    At the worst `keep` checkpoints lie there while one more is made beside. What lies there already
+    needs no more room, but that one always does.
     """
-    one, there = 3 * weights, _bytes_below(folder.checkpoints)
+    one, there = checkpoint_bytes(weights), _bytes_below(folder.checkpoints)
     require_space(folder.path, max((keep + 1) * one - there, one) + RECORDS)
 
 
@@ -277,3 +282,8 @@ def _bytes_below(path: Path) -> int:
             found = file.lstat()
             total += found.st_size if S_ISREG(found.st_mode) else 0
     return total
+
+
+def checkpoint_bytes(weights: int) -> int:
+    """Bytes of a checkpoint: the weights that learn, of so many bytes, and two moments each."""
+    return 3 * weights

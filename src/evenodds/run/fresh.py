@@ -11,9 +11,9 @@ from evenodds.judge import open_judge
 from evenodds.report.text import one_line
 from evenodds.run.audit import evidence_of, require_askable
 from evenodds.run.build import evaluation_budget, judge_options, style_of
+from evenodds.run.context import require_context
 from evenodds.run.control import control_of, opened_control, readable
 from evenodds.run.opened import Opened
-from evenodds.run.room import require_context
 
 
 def fresh(

@@ -10,7 +10,7 @@ import numpy as np
 from evenodds.run.as_before import planned_as_before
 from evenodds.run.audit import require_askable
 from evenodds.run.build import Plan, evaluation_budget, policy_options
-from evenodds.run.room import require_context
+from evenodds.run.context import require_context
 
 if TYPE_CHECKING:
     from evenodds.objectives import Objective

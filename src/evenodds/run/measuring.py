@@ -27,6 +27,7 @@ from evenodds.run.on_the_way import (
 from evenodds.run.writer import RunWriter
 from evenodds.sampling.native import NativeSampler
 
+TAIL_SECONDS = 4.0  # saving the model and writing the report
 RESERVE = 1.5  # an evaluation may take this many times the one before: answers grow
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, cast
@@ -13,8 +13,8 @@ from evenodds.curricula import load_curriculum
 from evenodds.errors import RunError, UsageError
 from evenodds.finite import NONE, Skips
 from evenodds.objectives import EntropyBonus
-from evenodds.records.groups import FILE as GROUPS
 from evenodds.run.durable import Start
+from evenodds.run.folder import RunFolder
 from evenodds.step import State
 from evenodds.tasks import Task
 
@@ -22,8 +22,11 @@ PREFIX = "step-"
 FORMAT = 2
 FILE = "state.json"
 KEYS = ("state", "learner", "moments", "elapsed", "pending", "logs", "seals")
-LOGS = ("metrics.jsonl", GROUPS, "alarms.jsonl")
+LOGS = [path.name for path in RunFolder(Path()).logs]
 FIRST = {"state", "learner", "elapsed", "metrics_length"}  # of format 1, which had no number
+
+WHAT_TO_DO = "Go on with the version that wrote it, or start another run."
+"""With a checkpoint that lacks something, though its files are as they were written."""
 
 COUNTS = ("total", "in_a_row", "step")  # of skipped updates
 
@@ -124,24 +127,20 @@ def state_of(saved: Saved, task: Task) -> State:
         return State(curriculum=curriculum, bonus=made, skips=known, **numbers)
 
 
-class _understood:
+@contextmanager
+def _understood(path: Path) -> Generator[None]:
     """Whatever a strange value raises is one line: a checkpoint of another version."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, UsageError | TypeError | ValueError | AttributeError | KeyError):
-            raise RunError(_other(self.path, f"cannot be read ({error})")) from error
+    try:
+        yield
+    except (UsageError, TypeError, ValueError, AttributeError, KeyError) as error:
+        raise RunError(_other(path, f"cannot be read ({error})")) from error
 
 
 def _other(path: Path, what: str) -> str:
     what = " ".join(what.split())
     return (
         f"the checkpoint {str(path.parent)!r} is of another version of evenodds: {path.name} "
-        f"{what}. Go on with the version that wrote it, or start another run."
+        f"{what}. {WHAT_TO_DO}"
     )
 
 
@@ -167,11 +166,11 @@ def _upgraded(record: Record, path: Path) -> Record:
         raise RunError(_other(path, "lacks 'format'"))
     length = Start(_length(record["metrics_length"], path))
     state = {"bonus": None, "skips": asdict(NONE), **_part(record, "state", path)}
-    added = {"moments": None, "seals": None, "logs": {"metrics.jsonl": asdict(length)}}
+    added = {"moments": None, "seals": None, "logs": {LOGS[0]: asdict(length)}}
     return {"pending": None, **record, **added, "state": state}
 
 
-def _require(record: Record, names: list[str] | tuple[str, ...], path: Path, where: str) -> None:
+def _require(record: Record, names: Sequence[str], path: Path, where: str) -> None:
     for name in names:
         if name not in record:
             raise RunError(_other(path, f"lacks {where + name!r}"))

@@ -26,11 +26,6 @@ OF_ENDS = re.compile(r"evaluation/(base|final)\.(?:json|parquet)")
 AS_IT_IS = f"To take the records as they are, remove {SEALS}."
 
 
-def log_files(folder: RunFolder) -> list[Path]:
-    """The files of lines of a run."""
-    return [folder.metrics, folder.groups, folder.alarms]
-
-
 def still_files(folder: RunFolder) -> list[Path]:
     """The files that are written whole, as far as they are there."""
     passports = (folder.data, folder.checker, folder.objective, folder.environment, folder.engine)
@@ -78,8 +73,7 @@ def examined(folder: RunFolder, tell: Tell) -> list[Fault]:
 
 
 def _unsealed(folder: RunFolder, seals: Seals) -> Iterator[Fault]:
-    found = seals.read()
-    known = {} if found is None else found[1]
+    known = seals.known()
     for path in still_files(folder):
         name = path.relative_to(folder.path).as_posix()
         if name not in known:
@@ -136,14 +130,14 @@ def fault_at(folder: RunFolder, saved: Saved, damaged: Sequence[Fault]) -> str:
 
 def cut_back(folder: RunFolder, logs: Mapping[str, Start]) -> None:
     """Take out of the files of lines what belongs to steps that are taken again."""
-    for path in log_files(folder):
+    for path in folder.logs:
         start = logs.get(path.name)
         if start is not None and (start.length or path.exists()):
             AppendLog(path).truncate_to(start.length)
 
 
 def _log_fault(folder: RunFolder, saved: Saved) -> str:
-    for path in log_files(folder):
+    for path in folder.logs:
         start = saved.progress.logs.get(path.name)
         if start is not None and (fault := AppendLog(path).fault(start)):
             return fault
@@ -191,7 +185,7 @@ class LogSums:
     """The SHA-256 of each file of lines, carried along: a checkpoint reads only what is new."""
 
     def __init__(self, folder: RunFolder) -> None:
-        self._running = [Running(path) for path in log_files(folder)]
+        self._running = [Running(path) for path in folder.logs]
 
     def now(self) -> dict[str, Start]:
         """Each file, brought to the disk; one that is not there has nothing in it."""

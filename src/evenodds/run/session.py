@@ -40,7 +40,7 @@ from evenodds.run.build import (
 from evenodds.run.engine import engine_facts
 from evenodds.run.folder import RunFolder
 from evenodds.run.lookout import Lookout, drop_after
-from evenodds.run.measuring import RESERVE, Measuring
+from evenodds.run.measuring import RESERVE, TAIL_SECONDS, Measuring
 from evenodds.run.memory import MemoryPlan
 from evenodds.run.records import step_metrics
 from evenodds.run.saved import Progress, read_saved_state
@@ -50,8 +50,6 @@ from evenodds.run.writer import RunWriter
 from evenodds.sampling.native import NativeSampler
 from evenodds.sinks import Outlets
 from evenodds.step import State, StepConfig, StepReport, Tools, train_step
-
-TAIL_SECONDS = 4.0  # saving the model and writing the report
 
 
 @dataclass

@@ -72,10 +72,6 @@ class Result:
         return f"Result({str(self.folder)!r}, steps={self.steps}, exit={self.exit_code}, {told})"
 
 
-def _weight_bytes(policy: Any) -> int:
-    return sum(p.numel() * p.element_size() for p in policy.trainable().values())
-
-
 def train(
     config: Config,
     *,
@@ -131,7 +127,7 @@ def _train(
     made = make(plan, objective)
     budget = evaluation_budget(plan.config)
     plan = replace(plan, control=readable(plan.control, made.policy, budget))
-    require_room(folder, _weight_bytes(made.policy), plan.config.run.keep)
+    require_room(folder, made.policy.bytes_learned, plan.config.run.keep)
     warned = preflight.before(Ground(plan, objective, made, folder))
     with Interrupts() as interrupts, held(plan.config, folder, before) as folder:
         session = Session(

@@ -16,9 +16,9 @@ from evenodds.run.preflight.arithmetic import held_out, reach
 from evenodds.run.preflight.budget import enough, rounded, truncation, within
 from evenodds.run.preflight.fits import Written, disk, memory
 from evenodds.run.preflight.golds import Passed, gold
-from evenodds.run.preflight.habits import clip, learning_rate, passes, temperature
 from evenodds.run.preflight.pace import Pace, cadence, judging, throughput
 from evenodds.run.preflight.signal import informative
+from evenodds.run.preflight.tuning import clip, learning_rate, passes, temperature
 from evenodds.statistics import paired_difference
 from tests.tiny import make_group
 

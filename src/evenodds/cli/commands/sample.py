@@ -33,7 +33,7 @@ def main(arguments: list[str]) -> int:
     from evenodds.evaluation import answer_all
     from evenodds.judge import open_judge
     from evenodds.run.build import judge_options, limits_of
-    from evenodds.run.room import require_context
+    from evenodds.run.context import require_context
 
     top = len(opened.task.levels)
     if found.level is not None and not 0 <= found.level < top:

@@ -34,15 +34,15 @@ def require_own_files(folder: Path, name: str) -> None:
         try:
             found = path.stat()
         except OSError as error:
-            raise _refused(name, f"{path.name!r} cannot be read: {error.strerror}") from None
+            raise refused(name, f"{path.name!r} cannot be read: {error.strerror}") from None
         if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
-            raise _refused(name, f"{path.name!r} is no file but a device, a pipe or a socket")
+            raise refused(name, f"{path.name!r} is no file but a device, a pipe or a socket")
         if stat.S_ISDIR(found.st_mode) and path.suffix in (".json", ".safetensors", ".jinja"):
-            raise _refused(name, f"{path.name!r} is a folder")
+            raise refused(name, f"{path.name!r} is a folder")
         most = MOST.get(path.name, MOST.get(path.suffix))
         if most is not None and found.st_size > most:
             got = size_text(found.st_size)
-            raise _refused(name, f"{path.name!r} has {got}, where {size_text(most)} are the most")
+            raise refused(name, f"{path.name!r} has {got}, where {size_text(most)} are the most")
 
 
 def _entries(folder: Path, name: str) -> list[Path]:
@@ -55,9 +55,9 @@ def _entries(folder: Path, name: str) -> list[Path]:
                 for entry in entries:
                     found.append(Path(entry.path))
                     if len(found) > MANY:
-                        raise _refused(name, f"it has more than {MANY:,} files")
+                        raise refused(name, f"it has more than {MANY:,} files")
         except OSError as error:
-            raise _refused(name, f"it cannot be read: {error.strerror}") from None
+            raise refused(name, f"it cannot be read: {error.strerror}") from None
     return sorted(found)
 
 
@@ -68,7 +68,7 @@ def _require_inside(path: Path, folder: Path, name: str) -> None:
     try:
         target = path.resolve(strict=True)
     except (OSError, RuntimeError):
-        raise _refused(name, f"{path.name!r} is a link that leads nowhere") from None
+        raise refused(name, f"{path.name!r} is a link that leads nowhere") from None
     kept = home.parent.parent / "blobs" if home.parent.name == "snapshots" else None
     if not target.is_relative_to(home) and not (kept and target.parent == kept):
         raise UsageError(
@@ -83,19 +83,17 @@ def read_object(path: Path, name: str) -> dict[str, Any]:
         return {}
     most = MOST.get(path.name, MOST[".json"])
     if not path.is_file() or path.stat().st_size > most:
-        raise _refused(name, f"{path.name!r} is no file of at most {size_text(most)}")
+        raise refused(name, f"{path.name!r} is no file of at most {size_text(most)}")
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         why = "it is nested too deep" if isinstance(error, RecursionError) else str(error)[:100]
-        raise _refused(name, f"{path.name!r} is no JSON: {why}") from None
+        raise refused(name, f"{path.name!r} is no JSON: {why}") from None
     if not isinstance(found, dict):
-        raise _refused(name, f"{path.name!r} is no JSON object")
+        raise refused(name, f"{path.name!r} is no JSON object")
     return found
 
 
-def _refused(name: str, what: str) -> UsageError:
+def refused(name: str, what: str) -> UsageError:
+    """The error for a folder that is not opened. what: is wrong with it."""
     return UsageError(f"{name!r} is not opened: {what}. Give a sound model folder.")
-
-
-refused = _refused

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from evenodds.errors import UsageError
 from evenodds.machine import size_text
+from evenodds.policies.vetted.adapters import CONFIG
 from evenodds.policies.vetted.files import read_object, refused
 
 LONGEST = 32 * 2**20  # bytes of a header: some 200,000 tensors
@@ -53,7 +54,7 @@ class Held:
 def require_plain_weights(folder: Path, name: str) -> None:
     """Where there are weights they are safetensors, whole, and in this folder."""
     held_by(folder, name)
-    sound = [ADAPTER] if (folder / "adapter_config.json").exists() else [WHOLE, INDEX]
+    sound = [ADAPTER] if (folder / CONFIG).exists() else [WHOLE, INDEX]
     if any((folder / file).exists() for file in sound):
         return
     pickles = sorted(path.name for path in folder.iterdir() if path.suffix in PICKLES)
@@ -63,7 +64,7 @@ def require_plain_weights(folder: Path, name: str) -> None:
             "never opened. Save them as safetensors."
         )
     if sound == [ADAPTER]:
-        raise refused(name, f"it has an adapter_config.json, but no {ADAPTER}")
+        raise refused(name, f"it has an {CONFIG}, but no {ADAPTER}")
 
 
 def held_by(folder: Path, name: str) -> Held:

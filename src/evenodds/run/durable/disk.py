@@ -106,9 +106,14 @@ def make_folder(path: Path) -> None:
         flush_folder(path.parent)
 
 
+def as_bytes(data: bytes | str) -> bytes:
+    """What `write_file` writes."""
+    return data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
+
+
 def write_file(path: Path, data: bytes | str) -> None:
     """Write a whole file: afterwards the new text is on the disk, or the old one is untouched."""
-    content = data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
+    content = as_bytes(data)
     beside = temporary(path.parent)
     with told(path, len(content)):
         try:

@@ -34,11 +34,14 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def sealed_text(body: Mapping[str, Any]) -> str:
+    """A record in its only spelling, sealed by a checksum of itself, so that any change shows."""
+    seal = hashlib.sha256(json.dumps(body, sort_keys=True, indent=1).encode()).hexdigest()
+    return json.dumps({**body, "seal": seal}, sort_keys=True, indent=1)
+
+
 def manifest_text(files: Mapping[str, Mapping[str, Any]]) -> str:
-    """The manifest in its only spelling, sealed by a checksum of itself, so any change shows."""
-    body = json.dumps({"format": FORMAT, "files": files}, sort_keys=True, indent=1)
-    seal = hashlib.sha256(body.encode()).hexdigest()
-    return json.dumps({"format": FORMAT, "files": files, "seal": seal}, sort_keys=True, indent=1)
+    return sealed_text({"format": FORMAT, "files": files})
 
 
 def seal(folder: Path) -> None:

@@ -13,17 +13,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from evenodds.errors import RunError
 from evenodds.run.durable.disk import (
+    as_bytes,
     flush_folder,
     make_folder,
     remove_file,
     told_below,
     write_file,
 )
-from evenodds.run.durable.manifest import digest, is_inside
+from evenodds.run.durable.manifest import digest, is_inside, sealed_text
 
 SEALS = "seals.json"
 FORMAT = "evenodds-seals-1"
@@ -34,17 +35,20 @@ Known = Mapping[str, list[str]]
 
 
 def _text(serial: int, files: Known, since: int) -> str:
-    """The seals in their only spelling, sealed by a checksum of themselves, so any change shows."""
-    body: dict[str, Any] = {"format": FORMAT, "serial": serial, "since": since, "files": files}
-    seal = hashlib.sha256(json.dumps(body, sort_keys=True, indent=1).encode()).hexdigest()
-    return json.dumps(body | {"seal": seal}, sort_keys=True, indent=1)
+    return sealed_text({"format": FORMAT, "serial": serial, "since": since, "files": files})
 
 
 def sha256(data: bytes | str) -> str:
     """Of what `write_file` would write."""
-    return hashlib.sha256(
-        data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
-    ).hexdigest()
+    return hashlib.sha256(as_bytes(data)).hexdigest()
+
+
+class Read(NamedTuple):
+    """serial: how often the seals were written. files: see `Known`. since: see `Seals.since`."""
+
+    serial: int
+    files: dict[str, list[str]]
+    since: int
 
 
 @dataclass(frozen=True)
@@ -66,8 +70,8 @@ class Seals:
     def path(self) -> Path:
         return self.folder / SEALS
 
-    def read(self) -> tuple[int, dict[str, list[str]]] | None:
-        """How often they were written, and what they say; None where there are none.
+    def read(self) -> Read | None:
+        """What they say; None where there are none.
 
         Raises `RunError` where they cannot be read, or are not as they were written.
         """
@@ -77,9 +81,9 @@ class Seals:
             data = self.path.read_bytes()
         with suppress(ValueError, RecursionError, KeyError, TypeError, AttributeError):
             found: Any = json.loads(data)
-            serial, files = found["serial"], found["files"]
-            if all(map(is_inside, files)) and data == _text(serial, files, found["since"]).encode():
-                return serial, files
+            read = Read(found["serial"], found["files"], found["since"])
+            if all(map(is_inside, read.files)) and data == _text(*read).encode():
+                return read
         raise RunError(
             f"{str(self.path)!r} is damaged. Restore it; or remove it, and the records of the run "
             "are taken as they are."
@@ -88,29 +92,30 @@ class Seals:
     @property
     def serial(self) -> int:
         found = self.read()
-        return 0 if found is None else found[0]
+        return 0 if found is None else found.serial
 
     @property
     def since(self) -> int:
         """Which writing of the seals it was that took the files as they were; 0 where none did."""
-        return int(json.loads(self.path.read_bytes())["since"]) if self.serial else 0
+        found = self.read()
+        return 0 if found is None else found.since
 
     def write(self, contents: Mapping[Path, bytes | str]) -> None:
         """Write files below the folder, in order; each is sealed before and after."""
         if not contents:
             return
         new = {self._name(path): sha256(data) for path, data in contents.items()}
-        before = self._known()
+        before = self.known()
         self._save({**before, **{n: [*self._now(before, n), seal] for n, seal in new.items()}})
         for path, data in contents.items():
             make_folder(path.parent)
             write_file(path, data)
-        self._save({**self._known(), **{name: [seal] for name, seal in new.items()}})
+        self._save({**self.known(), **{name: [seal] for name, seal in new.items()}})
 
     def remove(self, paths: Iterable[Path]) -> None:
         """Remove files below the folder, and their seals."""
         gone = {self._name(path): path for path in paths}
-        before = self._known()
+        before = self.known()
         if not gone.keys() & before.keys() and not any(path.exists() for path in gone.values()):
             return
         self._save({**before, **{name: [*self._now(before, name), NOTHING] for name in gone}})
@@ -123,7 +128,7 @@ class Seals:
     def forget(self, names: Iterable[str]) -> None:
         """Take files out of the seals, and leave them where they are."""
         names = set(names)
-        self._save({name: seal for name, seal in self._known().items() if name not in names})
+        self._save({name: seal for name, seal in self.known().items() if name not in names})
 
     def adopt(self, paths: Iterable[Path], after: int) -> None:
         """Seal files as they are, where there are no seals. after: the last that is known of them,
@@ -134,13 +139,13 @@ class Seals:
 
     def faults(self) -> Iterator[Fault]:
         """What is not as it was written, file by file."""
-        for name, known in self._known().items():
+        for name, known in self.known().items():
             if fault := self.fault(name, known):
                 yield fault
 
     def fault(self, name: str, known: list[str] | None = None) -> Fault | None:
         """What is wrong with a file; None where nothing is, or nothing is known of it."""
-        known = self._known().get(name, []) if known is None else known
+        known = self.known().get(name, []) if known is None else known
         try:
             seal = self._digest(name)
         except OSError as error:
@@ -153,12 +158,13 @@ class Seals:
 
     def has(self, path: Path) -> bool:
         """Whether this file is sealed, and as it was written."""
-        known = self._known().get(self._name(path), [])
+        known = self.known().get(self._name(path), [])
         return bool(known) and self.fault(self._name(path), known) is None
 
-    def _known(self) -> dict[str, list[str]]:
+    def known(self) -> dict[str, list[str]]:
+        """What each file may be, by its name; of those without a seal nothing."""
         found = self.read()
-        return {} if found is None else found[1]
+        return {} if found is None else found.files
 
     def _now(self, known: Known, name: str) -> list[str]:
         """What a file may be at this moment: as its seal says, or as it lies there unsealed."""

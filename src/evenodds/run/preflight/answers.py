@@ -99,7 +99,7 @@ class Sampled:
 
     @property
     def partial(self) -> bool:
-        """Whether an answer was paid anything but the least or the most of all that were seen."""
+        """Whether an answer was paid a part: neither 0 nor 1."""
         rewards = {round(r, 6) for one in self.problems for r in one.rewards}
         return len(rewards - {0.0, 1.0}) > 0
 

@@ -15,15 +15,15 @@ from evenodds.run.preflight import (
     ending,
     fits,
     golds,
-    habits,
     neutral,
     pace,
+    problems,
     ratio,
-    sanity,
     signal,
+    tuning,
     weights,
 )
-from evenodds.run.preflight.finding import Finding
+from evenodds.run.preflight.finding import Finding, fatal
 from evenodds.run.preflight.ground import Ground
 from evenodds.run.stopping import Interrupted
 
@@ -68,24 +68,24 @@ CHECKS: dict[str, Check] = {
     "memory": Check(fits.look_at_memory, "start"),
     "batch": Check(arithmetic.look_at_batch, "start"),
     "group_size": Check(arithmetic.look_at_group_size, "start"),
-    "learning_rate": Check(habits.look_at_rate, "start"),
-    "lora_scale": Check(habits.look_at_scale, "start"),
+    "learning_rate": Check(tuning.look_at_rate, "start"),
+    "lora_scale": Check(tuning.look_at_scale, "start"),
     "warm_up": Check(arithmetic.look_at_warm_up, "start"),
-    "passes": Check(habits.look_at_passes, "start"),
-    "clip": Check(habits.look_at_clip, "start"),
-    "grad_norm": Check(habits.look_at_norm, "start"),
-    "weight_decay": Check(habits.look_at_decay, "start"),
-    "kl": Check(habits.look_at_kl, "start"),
-    "entropy": Check(habits.look_at_entropy, "start"),
-    "temperature": Check(habits.look_at_temperature, "start"),
+    "passes": Check(tuning.look_at_passes, "start"),
+    "clip": Check(tuning.look_at_clip, "start"),
+    "grad_norm": Check(tuning.look_at_norm, "start"),
+    "weight_decay": Check(tuning.look_at_decay, "start"),
+    "kl": Check(tuning.look_at_kl, "start"),
+    "entropy": Check(tuning.look_at_entropy, "start"),
+    "temperature": Check(tuning.look_at_temperature, "start"),
     "evaluation_budget": Check(arithmetic.look_at_evaluation_budget, "start"),
     "evaluation_every": Check(arithmetic.look_at_evaluating, "start"),
     "save_every": Check(arithmetic.look_at_saving, "start"),
     "held_out": Check(arithmetic.look_at_held_out, "start"),
-    "levels": Check(sanity.look_at_levels, "start"),
-    "problems": Check(sanity.look_at_problems, "start"),
-    "repeats": Check(sanity.look_at_repeats, "start"),
-    "deadline": Check(sanity.look_at_deadline, "start"),
+    "levels": Check(problems.look_at_levels, "start"),
+    "problems": Check(problems.look_at_problems, "start"),
+    "repeats": Check(problems.look_at_repeats, "start"),
+    "deadline": Check(problems.look_at_deadline, "start"),
     "probe": Check(signal.look_at_probe, "probe"),
     "informative": Check(signal.look_at_signal, "probe"),
     "truncation": Check(budget.look_at_truncation, "probe"),
@@ -136,9 +136,3 @@ def require(findings: Sequence[Finding], ignored: Iterable[str]) -> None:
             f"{finding.sentence} More with `evenodds doctor` and the same settings; to start all "
             f"the same: --check.ignore {finding.name}"
         )
-
-
-def fatal(findings: Sequence[Finding], ignored: Iterable[str]) -> list[Finding]:
-    """The fatal findings that are not ignored."""
-    kept = set(ignored)
-    return [f for f in findings if f.level == "fatal" and f.name not in kept]

@@ -19,7 +19,7 @@ from evenodds.run.config import Config
 from evenodds.run.control import readable
 from evenodds.run.folder import RunFolder
 from evenodds.run.going_on import open_folder
-from evenodds.run.preflight.finding import Finding
+from evenodds.run.preflight.finding import Finding, fatal
 from evenodds.run.preflight.ground import Ground
 from evenodds.run.preflight.probing import Tell, probed
 from evenodds.sinks import factories_of
@@ -39,7 +39,7 @@ class Diagnosis:
 
     @property
     def fatal(self) -> list[Finding]:
-        return [f for f in self.findings if f.level == "fatal" and f.name not in self.ignored]
+        return fatal(self.findings, self.ignored)
 
     @contextmanager
     def timed(self, part: str) -> Generator[None]:

@@ -10,9 +10,7 @@ import torch
 
 from evenodds.domain import Rollout
 from evenodds.run.preflight.finding import Finding
-from evenodds.run.preflight.ground import Ground, asked_levels
-from evenodds.tasks.check import right_of
-from evenodds.verifiers import RegisteredVerifier
+from evenodds.run.preflight.ground import Ground, right_answers
 
 if TYPE_CHECKING:
     from evenodds.policies import Policy
@@ -122,15 +120,8 @@ def pad_token(ground: Ground) -> Finding:
 
 
 def golds(ground: Ground) -> list[str]:
-    """Right answers to some problems of all levels, as the task writes them. Of what a person's own
-    function takes for right, none is known."""
-    task = ground.plan.task
-    if not isinstance(task.verifier, RegisteredVerifier):
-        return []
-    levels = asked_levels(ground.plan)
-    each = -(-GOLDS // len(levels))
-    rows = [p for level in levels for p in task.held_out(level)[:each]]
-    return [text for text in (right_of(task, problem) for problem in rows) if text is not None]
+    """Right answers to some problems of all levels."""
+    return [right for _, right in right_answers(ground.plan, GOLDS)]
 
 
 def stop_strings(ground: Ground) -> Finding | None:

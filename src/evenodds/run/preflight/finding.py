@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
@@ -33,3 +34,9 @@ class Finding:
         """What was found and what to change, in one line."""
         change = f" Change: {self.change}." if self.change else ""
         return f"{self.name}: {self.what.rstrip('.')}.{change}"
+
+
+def fatal(findings: Sequence[Finding], ignored: Iterable[str]) -> list[Finding]:
+    """The fatal findings that are not ignored."""
+    kept = set(ignored)
+    return [f for f in findings if f.level == "fatal" and f.name not in kept]

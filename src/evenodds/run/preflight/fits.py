@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from evenodds.machine import free_disk, size_text
-from evenodds.run.folder import RECORDS
+from evenodds.run.folder import RECORDS, checkpoint_bytes
 from evenodds.run.memory import SPARE, MemoryPlan, choose
 from evenodds.run.memory_text import remedy
 from evenodds.run.preflight.answers import Sampled
@@ -114,15 +114,13 @@ def look_at_disk(ground: Ground) -> Finding | None:
 
 def written_by(ground: Ground, found: Sampled, steps: int) -> Written:
     config = ground.plan.config
-    learns = ground.made.policy.trainable().values()
-    weights = sum(parameter.numel() * parameter.element_size() for parameter in learns)
     answers = config.sampling.groups * config.sampling.group_size
     mean = found.tokens / max(1, found.answers)
     section, every = config.evaluation, config.evaluation.every
     problems = section.problems * len(section.levels or ground.plan.task.levels)
     evaluated = problems * (section.samples + section.greedy)
     return Written(
-        checkpoint=3 * weights,
+        checkpoint=checkpoint_bytes(ground.made.policy.bytes_learned),
         kept=config.run.keep,
         step=rollout_bytes(answers, mean) + LINES,
         steps=steps,

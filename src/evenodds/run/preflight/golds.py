@@ -13,8 +13,8 @@ from evenodds.judge import OpenJudge, open_judge, rows_by
 from evenodds.report.text import counted
 from evenodds.run.build import judge_options, limits_of
 from evenodds.run.preflight.finding import Finding
-from evenodds.run.preflight.ground import Ground, asked_levels
-from evenodds.tasks.check import right_of, wrong_of
+from evenodds.run.preflight.ground import Ground, right_answers
+from evenodds.tasks.check import wrong_of
 from evenodds.tasks.values import short
 from evenodds.verifiers import RegisteredVerifier
 
@@ -91,14 +91,8 @@ def gold(lost: Sequence[Passed], looked_at: int, paid_wrong: Sequence[Passed] = 
 
 def golds(ground: Ground) -> list[Passed]:
     """Some right answers of each level that is asked, passed through."""
-    task = ground.plan.task
-    levels = asked_levels(ground.plan)
-    each = max(1, GOLDS // len(levels))
-    problems = [problem for level in levels for problem in task.held_out(level)[:each]]
-    chosen = problems[:: -(-len(problems) // GOLDS)]
-    rights = [(problem, right_of(task, problem)) for problem in chosen]
-    rows = [(problem, right) for problem, right in rights if right is not None]
-    return passed(rows, ground.made.policy, limits_of(ground.plan.config, task))
+    rows = right_answers(ground.plan, GOLDS)
+    return passed(rows, ground.made.policy, limits_of(ground.plan.config, ground.plan.task))
 
 
 def wrongs(ground: Ground, found: Sequence[Passed]) -> list[list[Passed]]:

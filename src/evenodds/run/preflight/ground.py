@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from evenodds.domain import Group, Rollout, Verdict
+from evenodds.domain import Group, Problem, Rollout, Verdict
 from evenodds.run.build import Plan
 from evenodds.run.folder import RunFolder
 from evenodds.run.preflight.answers import Sampled, base_answers, probed_answers
+from evenodds.tasks.check import right_of
+from evenodds.verifiers import RegisteredVerifier
 
 if TYPE_CHECKING:
     from evenodds.objectives import Objective
@@ -103,3 +105,16 @@ def asked_levels(plan: Plan) -> list[int]:
     every = range(len(plan.task.levels))
     config = plan.config
     return sorted({*(config.curriculum.levels or every), *(config.evaluation.levels or every)})
+
+
+def right_answers(plan: Plan, most: int) -> list[tuple[Problem, str]]:
+    """Problems of all levels with a right answer each, as the task writes it. Of what a person's
+    own function takes for right, none is known."""
+    task, levels = plan.task, asked_levels(plan)
+    if not isinstance(task.verifier, RegisteredVerifier):
+        return []
+    each = max(1, most // len(levels))
+    problems = [problem for level in levels for problem in task.held_out(level)[:each]]
+    chosen = problems[:: max(1, -(-len(problems) // most))]
+    rows = [(problem, right_of(task, problem)) for problem in chosen]
+    return [(problem, right) for problem, right in rows if right is not None]

@@ -10,7 +10,7 @@ import numpy as np
 
 from evenodds.report.text import duration
 from evenodds.run.build import Plan
-from evenodds.run.measuring import RESERVE
+from evenodds.run.measuring import RESERVE, TAIL_SECONDS
 from evenodds.run.on_the_way import expected_seconds
 from evenodds.run.preflight.answers import Sampled
 from evenodds.run.preflight.finding import Finding
@@ -20,7 +20,6 @@ from evenodds.statistics import percent
 
 LEAST = 10  # steps below which a run teaches hardly anything
 LOST = 1800.0  # seconds of work that a crash may cost
-TAIL = 4.0  # seconds for saving the model and writing the report
 DOUBT = 0.7  # of what was estimated it may take this much, and no run is refused before that
 WEEK = 7 * 86_400.0
 
@@ -57,12 +56,12 @@ class Pace:
 
     def fitting(self, limit: float) -> int:
         """Steps that fit into so many seconds, both evaluations included."""
-        room = limit - (1 + RESERVE) * self.evaluation - TAIL
+        room = limit - (1 + RESERVE) * self.evaluation - TAIL_SECONDS
         return max(0, math.floor(room / max(1e-9, self.step)))
 
     def whole(self, steps: int) -> float:
         """Seconds of a run of so many steps."""
-        return 2 * self.evaluation + steps * self.step + TAIL
+        return 2 * self.evaluation + steps * self.step + TAIL_SECONDS
 
 
 def throughput(pace: Pace, steps: int | None, limit: float | None) -> Finding | None:

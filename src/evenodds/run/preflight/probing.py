@@ -17,6 +17,7 @@ from evenodds.judge import Judge, open_judge
 from evenodds.run.build import Plan, judge_options, learner_options, limits_of, started
 from evenodds.run.preflight.answers import probed_answers
 from evenodds.run.preflight.ground import Probe, Timed
+from evenodds.run.preflight.trial import SEED
 
 if TYPE_CHECKING:
     from evenodds.batch import Batch
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 ANSWERS = 4  # to each problem of the probe
 FIRST, MOST = 8, 64  # problems that are asked in any case, and at most
 SECONDS = 10.0  # what each of the two parts may take, after what is asked in any case
-SEED = 0xD0C  # of what the probe asks and draws: neither training nor evaluation has it
 
 Tell = Callable[[str], Callable[[int, int], None]]
 """Told what begins, it gives what is to be told how far that is."""

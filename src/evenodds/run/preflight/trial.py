@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from evenodds.sampling.native import NativeSampler
 
 PROMPTS, ANSWERS, TOKENS = 3, 2, 12
-SEED = 0xD0C
+SEED = 0xD0C  # of what the preflight asks and draws: neither training nor evaluation has it
 ALL = 2**30  # tokens of a micro-batch into which everything goes
 
 Values = NDArray[np.float64]

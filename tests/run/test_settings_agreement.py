@@ -7,9 +7,9 @@ import os
 import pytest
 
 from evenodds.errors import UsageError
-from evenodds.run.agreement import require_curriculum_settings, require_task_settings
 from evenodds.run.folder import require_own_place, require_plain, require_space
 from evenodds.run.settings import CurriculumSection, TaskSection
+from evenodds.run.settings_agreement import require_curriculum_settings, require_task_settings
 
 
 @pytest.mark.parametrize(
