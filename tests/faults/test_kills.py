@@ -7,6 +7,7 @@ import random
 import pytest
 
 from benchmarks.durability_parts.kills import at_calls, at_moments
+from evenodds.run.lookout import drop_after
 from tests.faults.drawn import drawn
 from tests.faults.stories import Setting, Story, checked, start, tell, undisturbed
 
@@ -46,3 +47,20 @@ def test_the_harness_notices_a_step_that_was_saved_and_is_lost(setting) -> None:
     torn = setting.root / "robbed" / "rollouts" / "step-00001.parquet"
     torn.write_bytes(torn.read_bytes()[:100])
     assert any(what.startswith("unreadable: ") for what in checked(setting, "robbed"))
+
+
+def test_a_run_that_has_an_alarm_is_taken_up_as_often_as_one_likes(setting) -> None:
+    """What a resume leaves of the files of lines is what the checkpoints know, byte for byte.
+
+    Killed in the first step after a resume, nothing newer stands for what the resume has written.
+    """
+    for _ in range(3):
+        assert start(setting, "again", 0).wait().code == 0
+        assert checked(setting, "again") == []
+    run = setting.root / "again"
+    assert (run / "alarms.jsonl").read_bytes()
+    before = (run / "alarms.jsonl").read_bytes()
+    drop_after(run / "alarms.jsonl", 3)
+    assert (run / "alarms.jsonl").read_bytes() == before
+    drop_after(run / "alarms.jsonl", 0)
+    assert (run / "alarms.jsonl").read_bytes() == b""

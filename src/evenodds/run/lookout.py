@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from evenodds.alarms import Alarm, Facts, Row, Watch, make_watch
-from evenodds.records.lines import rows_of, step_of
+from evenodds.records.lines import object_in, rows_of, step_of
 from evenodds.run.config import Config
 from evenodds.run.durable import write_file
 
@@ -50,7 +49,13 @@ class Lookout:
 
 
 def drop_after(path: Path, step: int) -> None:
-    """Remove the alarms of steps that a resumed run takes again."""
-    if path.exists():
-        kept = [row for row in rows_of(path) if (step_of(row) or 0) <= step]
-        write_file(path, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in kept))
+    """Remove the alarms of steps that a resumed run takes again.
+
+    A line that stays keeps its bytes: checkpoints know the file by the SHA-256 of its beginning.
+    """
+    if not path.exists():
+        return
+    lines = path.read_bytes().splitlines(keepends=True)
+    kept = [line for line in lines if (row := object_in(line)) and (step_of(row) or 0) <= step]
+    if kept != lines:
+        write_file(path, b"".join(kept))
