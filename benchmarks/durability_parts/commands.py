@@ -9,10 +9,10 @@ import time
 from pathlib import Path
 
 from benchmarks.durability_parts.rows import Row
-from tests.faults import hostile_calls, hostile_inputs
-from tests.faults.asked import ask
-from tests.faults.broken import Broken
-from tests.faults.tried import Tally, tried
+from tests.requests import hostile_calls, hostile_inputs
+from tests.requests.asked import ask
+from tests.requests.broken import Broken
+from tests.requests.tried import Tally, tried
 
 SEED = 11
 CALLS, DAMAGED = 1000, 120

@@ -7,9 +7,9 @@ import sys
 import time
 
 from benchmarks.durability_parts.rows import Row
-from tests.faults import broken_configs, broken_files, broken_flags, contradictions
-from tests.faults.broken import Broken
-from tests.faults.tried import Tally, tried, tried_in_processes
+from tests.requests import broken_configs, broken_files, broken_flags, contradictions
+from tests.requests.broken import Broken
+from tests.requests.tried import Tally, tried, tried_in_processes
 
 SEED = 10
 WANTED = 0.99  # of the misspellings, how many get the right suggestion

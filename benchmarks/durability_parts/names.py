@@ -7,9 +7,9 @@ import sys
 import time
 
 from benchmarks.durability_parts.rows import Row
-from tests.faults import hostile_names
-from tests.faults.broken import Broken
-from tests.faults.tried import tried
+from tests.requests import hostile_names
+from tests.requests.broken import Broken
+from tests.requests.tried import tried
 
 SEED = 8
 

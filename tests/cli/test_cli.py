@@ -13,7 +13,7 @@ import pytest
 
 from evenodds.cli import COMMANDS, main
 from evenodds.run.train import Result
-from tests.faults.asked import ask
+from tests.requests.asked import ask
 
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tests.faults.asked import Answer, ask
+from tests.requests.asked import Answer, ask
 
 UNFORESEEN = ("Traceback", "should not happen", "Warning")
 TRAIN = ("train", "c.toml")

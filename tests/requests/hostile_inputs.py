@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from tests.faults.broken import Broken
+from tests.requests.broken import Broken
 
 ROW = {"prompt": "12*3=", "answer": "36"}
 GOOD = "".join(json.dumps({"prompt": f"{n}*7=", "answer": str(7 * n)}) + "\n" for n in range(20))

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from evenodds.errors import FOREIGN
 from evenodds.run.config import Config, fields, make_config, to_toml
-from tests.faults.broken import TRAIN, Broken
-from tests.faults.typos import WAYS, misspelled
+from tests.requests.broken import TRAIN, Broken
+from tests.requests.typos import WAYS, misspelled
 
 ROOT = Path(__file__).parents[2]
 LINE = re.compile(r"^(?P<key>[a-z_0-9]+) = (?P<value>.*)$", re.MULTILINE)

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from evenodds.cli.flags import SHORT
 from evenodds.run.config import fields
-from tests.faults.broken import Broken
-from tests.faults.broken_configs import NUMBERS, kind_of
-from tests.faults.typos import misspelled
+from tests.requests.broken import Broken
+from tests.requests.broken_configs import NUMBERS, kind_of
+from tests.requests.typos import misspelled
 
 OWN = ("resume", "dry-run")
 FLAGS = frozenset([*SHORT, *fields(), *OWN])

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from evenodds.run.config import make_config, merge, to_toml, toml_value
-from tests.faults.broken import TRAIN, Broken
+from tests.requests.broken import TRAIN, Broken
 
 DATA = {"task.data": "problems.jsonl", "task.verifier": "verifier.py:grade"}
 PLAIN: dict[str, Any] = {"run.steps": 1, "evaluation.control": "none"}

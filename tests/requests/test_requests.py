@@ -15,10 +15,16 @@ from benchmarks.durability_parts import commands, configs, names
 from evenodds.cli import main
 from evenodds.cli.parser import Parser
 from evenodds.errors import UsageError
-from tests.faults import broken_configs, broken_flags, contradictions, hostile_inputs, hostile_names
-from tests.faults.asked import Answer, ask
-from tests.faults.broken import Broken
-from tests.faults.tried import tried, tried_in_processes
+from tests.requests import (
+    broken_configs,
+    broken_flags,
+    contradictions,
+    hostile_inputs,
+    hostile_names,
+)
+from tests.requests.asked import Answer, ask
+from tests.requests.broken import Broken
+from tests.requests.tried import tried, tried_in_processes
 from tests.run.small_runs import run as small_run
 
 

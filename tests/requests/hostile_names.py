@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from evenodds.places import bundled_folder
-from tests.faults.broken import Broken
+from tests.requests.broken import Broken
 
 SMALL = ("--steps", "1", "--evaluation.control", "none")
 UP = [

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from unittest import mock
 
-from tests.faults.asked import ask, seen, streams, warm
-from tests.faults.broken import Broken
+from tests.requests.asked import ask, seen, streams, warm
+from tests.requests.broken import Broken
 
 
 @dataclass

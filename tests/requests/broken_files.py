@@ -7,8 +7,8 @@ import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.faults.broken import TRAIN, Broken
-from tests.faults.broken_configs import LINE, real_ones
+from tests.requests.broken import TRAIN, Broken
+from tests.requests.broken_configs import LINE, real_ones
 
 LONG = 6000
 NO_TOML: dict[str, tuple[bytes, str]] = {  # what it is -> the bytes, and a word that must be said

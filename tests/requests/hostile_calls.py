@@ -7,8 +7,8 @@ import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.faults.broken import Broken
-from tests.faults.typos import misspelled
+from tests.requests.broken import Broken
+from tests.requests.typos import misspelled
 
 CALLS: dict[str, tuple[str, ...]] = {  # command -> a call that would be right
     "eval": ("none",),
