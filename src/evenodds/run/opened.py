@@ -11,6 +11,7 @@ from evenodds.errors import UsageError
 from evenodds.run.build import policy_options, task_of
 from evenodds.run.config import Config, make_config, merge, read_saved
 from evenodds.run.folder import RunFolder, find_run, require_plain
+from evenodds.run.trained import outlived
 from evenodds.tasks import Task
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def model_folder(run: Path) -> Path:
     from evenodds.run.durable import valid_folders, verify_folder
 
     folder = RunFolder(run)
-    if folder.evaluation("final").exists() and folder.model.exists():
+    if folder.evaluation("final").exists() and folder.model.exists() and not outlived(folder):
         verify_folder(folder.model)
         return folder.model
     sound, _ = valid_folders(folder.checkpoints, PREFIX, 1)

@@ -32,7 +32,7 @@ from evenodds.run.build import (
 )
 from evenodds.run.config import Config, to_toml
 from evenodds.run.control import readable
-from evenodds.run.durable import fault_of, recover, told_below
+from evenodds.run.durable import recover, told_below
 from evenodds.run.evaluations import read_evaluation
 from evenodds.run.folder import RunFolder, require_room
 from evenodds.run.going_on import Seen, held, open_folder, seen
@@ -42,6 +42,7 @@ from evenodds.run.preflight import start as preflight
 from evenodds.run.preflight.ground import Ground
 from evenodds.run.sealed import examined
 from evenodds.run.stopping import Clock, Interrupted, Interrupts
+from evenodds.run.trained import fault_of_model
 from evenodds.sinks import Outlets, RunFacts, factories_of, open_sinks
 from evenodds.tasks import PRESETS, TASKS, Task
 
@@ -319,7 +320,7 @@ def _is_finished(session: Session) -> bool:
     except EvenoddsError as error:
         session.view.note(str(error))
         return False
-    if fault := fault_of(folder.model):
+    if fault := fault_of_model(folder):
         told = fault if folder.model.exists() else "it was ended before its model was there"
         session.view.note(f"{told}; the end of the run is made again.")
     return not fault and folder.report.exists()

@@ -19,7 +19,14 @@ from evenodds.run.durable.disk import (
 )
 from evenodds.run.durable.folders import commit_folder, recover
 from evenodds.run.durable.log import AppendLog, Running, Start
-from evenodds.run.durable.manifest import FORMAT, MANIFEST, fault_of, is_ours, verify_folder
+from evenodds.run.durable.manifest import (
+    FORMAT,
+    MANIFEST,
+    fault_of,
+    is_ours,
+    sums_of,
+    verify_folder,
+)
 from evenodds.run.durable.seals import SEALS, Fault, Seals, sha256
 from evenodds.run.durable.store import numbered, prune, valid_folders
 
@@ -44,6 +51,7 @@ __all__ = [
     "remove",
     "remove_file",
     "sha256",
+    "sums_of",
     "temporary",
     "told",
     "told_below",

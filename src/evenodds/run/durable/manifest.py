@@ -78,6 +78,13 @@ def _read_manifest(folder: Path) -> dict[str, dict[str, Any]] | None:
     return None
 
 
+def sums_of(folder: Path) -> dict[str, str]:
+    """Name -> SHA-256 of each file, as the manifest says; empty where there is no whole one."""
+    with suppress(OSError):
+        return {name: entry["sha256"] for name, entry in (_read_manifest(folder) or {}).items()}
+    return {}
+
+
 def _fault(path: Path, entry: Mapping[str, Any]) -> str:
     if path.is_symlink() or not path.is_file():
         return "is missing"
