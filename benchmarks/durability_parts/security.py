@@ -15,9 +15,10 @@ from pathlib import Path
 from benchmarks.durability_parts.rows import Row
 from tests.faults.children import tiny
 from tests.hostile.escapes import ESCAPES, active
-from tests.hostile.folders import HARMLESS, REFUSED, TEMPLATES
+from tests.hostile.folders import HARMLESS, REFUSED
 from tests.hostile.pages import ALL
 from tests.hostile.reading import added, pages_of, printed_text
+from tests.hostile.templates import TEMPLATES
 from tests.hostile.trial import faults
 from tests.hostile.watching import SECRETS, seen_by_workers, watched
 from tests.shape.forbidden import count, found_in, unused

@@ -15,7 +15,7 @@ from evenodds.lab.abacus_model import make_tokenizer
 from evenodds.policies import chat_template
 from evenodds.policies.chat_template import render_chat
 from evenodds.policies.codec import Codec
-from tests.hostile.folders import TEMPLATES
+from tests.hostile.templates import TEMPLATES
 
 TALK: list[Message] = [
     Message(role="system", content="be <good> & kind"),
