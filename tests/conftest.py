@@ -17,7 +17,7 @@ install_import_hook(
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     told = "seconds for each test in tests/faults; what does not fit is sampled at random"
-    parser.addoption("--budget", type=float, default=6.0, metavar="SECONDS", help=told)
+    parser.addoption("--budget", type=float, default=4.0, metavar="SECONDS", help=told)
 
 
 @pytest.fixture

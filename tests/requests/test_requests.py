@@ -43,7 +43,7 @@ def slow(one: Broken) -> bool:
 def test_broken_configs_and_flags_are_refused_with_what_was_meant() -> None:
     every = configs.cases(random.randrange(2**32))
     quick = [one for one in every if not slow(one)]
-    found = tried([*some(quick, 150), *some([one for one in every if slow(one)], 5)])
+    found = tried([*some(quick, 90), *some([one for one in every if slow(one)], 5)])
     assert found.faults == []
     assert found.right >= configs.WANTED * found.meant, (found.right, found.meant)
 
@@ -56,14 +56,14 @@ def test_the_same_in_processes_of_their_own() -> None:
 def test_hostile_calls_of_the_other_commands() -> None:
     every = [one for one in commands.calls(0, 10_000) if "MB" not in one.what]
     quick = [one for one in every if not one.kind.startswith(("doctor", "data", "lab"))]
-    found = tried(some(quick, 100))
+    found = tried(some(quick, 60))
     assert found.faults == []
     assert tried(some([one for one in every if one.kind.startswith("data")], 8)).faults == []
 
 
 def test_a_damaged_run_is_looked_at_or_refused(tmp_path) -> None:
     small_run(tmp_path, run__steps=2, run__save_every=1)
-    cases = list(hostile_inputs.runs(tmp_path / "r", random.Random(), 10))
+    cases = list(hostile_inputs.runs(tmp_path / "r", random.Random(), 6))
     assert tried(cases).faults == []
 
 
@@ -71,7 +71,7 @@ def test_hostile_names_write_nothing_outside_the_root() -> None:
     every = names.cases()
     made = [one for one in every if one.kind.startswith("from")]
     rest = [one for one in every if not one.kind.startswith("from")]
-    assert tried([*some(rest, 60), *some(made, 2)]).faults == []
+    assert tried([*some(rest, 40), *some(made, 2)]).faults == []
 
 
 @pytest.mark.parametrize("name", hostile_names.FINE[::5])

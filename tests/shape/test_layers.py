@@ -29,21 +29,8 @@ FLOORS = [
     ["cli"],
 ]
 PLACE = {room: (floor, at) for floor, rooms in enumerate(FLOORS) for at, room in enumerate(rooms)}
-LIGHT = {
-    "errors",
-    "own",
-    "machine",
-    "masking",
-    "places",
-    "domain",
-    "credit",
-    "similarity",
-    "statistics",
-    "verifiers",
-    "tasks",
-    "curricula",
-}
-LIGHT |= {"sandbox", "judge", "bench", "report", "alarms", "records", "sinks", "cli"}
+LIGHT = {*FLOORS[0], *FLOORS[1]}
+LIGHT |= {"judge", "bench", "report", "alarms", "records", "sinks", "cli"}
 
 
 def room_of(file: Path) -> str:

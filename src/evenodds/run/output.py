@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
-from evenodds.run.durable import told
+from evenodds.run.durable import temporary, told
 
 
 @contextmanager
@@ -28,16 +27,16 @@ def whole_file(path: Path) -> Generator[TextIO]:
                 yield stream
             return
         target = Path(os.path.realpath(path))
-        temporary = target.parent / f".evenodds-tmp-{os.getpid()}-{secrets.token_hex(4)}"
+        beside = temporary(target.parent)
         try:
-            with open(temporary, "x", encoding="utf-8", newline="\n") as file:
+            with open(beside, "x", encoding="utf-8", newline="\n") as file:
                 if target.is_file():
-                    shutil.copymode(target, temporary)
+                    shutil.copymode(target, beside)
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(temporary, target)
+            os.replace(beside, target)
         except BaseException:
             with suppress(OSError):  # why it could not be written is what counts
-                temporary.unlink(missing_ok=True)
+                beside.unlink(missing_ok=True)
             raise

@@ -203,18 +203,25 @@ def test_what_only_answers_show_is_named(tmp_path, case) -> None:
     assert found == wanted
 
 
-def test_a_full_disk_is_named(tmp_path, monkeypatch) -> None:
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory) -> Ground:
+    """The defaults, with answers."""
+    return with_probe(ground_of(tmp_path_factory.mktemp("sound"), {}))
+
+
+def test_the_defaults_are_silent(sound) -> None:
+    assert told(sound, "start") == {} and told(sound, "probe") == {}
+
+
+def test_a_full_disk_is_named(sound, monkeypatch) -> None:
     monkeypatch.setattr(fits, "free_disk", lambda path: 10**7)
-    found = told(with_probe(ground_of(tmp_path, {})), "probe")
-    assert found == {"disk": "fatal"}
+    assert told(sound, "probe") == {"disk": "fatal"}
 
 
-@pytest.mark.parametrize(
-    "recipe", [None, *sorted(p.name for p in (ROOT / "recipes").rglob("*.toml"))]
-)
+@pytest.mark.parametrize("recipe", sorted(p.name for p in (ROOT / "recipes").rglob("*.toml")))
 def test_a_sound_configuration_is_silent(tmp_path, recipe, monkeypatch) -> None:
     monkeypatch.chdir(ROOT)
-    found = {} if recipe is None else read_toml(next((ROOT / "recipes").rglob(recipe)))
+    found = read_toml(next((ROOT / "recipes").rglob(recipe)))
     stand_in = {"policy.name": "abacus"}
     if recipe == "smollm2-sums.toml":  # its model reads worked examples, which abacus does not
         stand_in |= {"task.style": "bare", "learner.learning_rate": 2e-4}
