@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evenodds.errors import RunError
 from evenodds.run.engine import CHOSEN
 
 if TYPE_CHECKING:
@@ -67,3 +69,16 @@ def changed(sittings: Sequence[Facts], now: Facts) -> str:
     if not found:
         return ""
     return f"another sitting than before: {', '.join(found)}. It goes on, but not bit for bit."
+
+
+def require_same_base(sittings: Sequence[Facts], now: str, run: Path) -> None:
+    """Raise `RunError` where the model below an adapter, or a KL's reference, is another one.
+
+    now: the mark of the weights that were loaded, see `base_mark`. Runs of before have none.
+    """
+    known = [one["base"] for one in sittings if one.get("base")]
+    if known and known[0] != now:
+        raise RunError(
+            f"the run {str(run)!r} began with another model: the weights that policy.name leads to "
+            "have changed. Restore them, or start another run."
+        )

@@ -3,6 +3,7 @@ computed again: threads, the parts that a batch is cut into, and what multiplies
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 CHOSEN = ("rows", "kv_tokens", "micro_batch_tokens", "gradient_checkpointing")
 """What the memory plan chose, which need not be the same in another sitting."""
 
+SOME = 1024  # numbers of each tensor that tell one model from another
+
 
 def prepare_process(threads: int | None = None, repeatable: bool = False) -> None:
     """Threads capped to usable cores; OMP_NUM_THREADS, where it is set, is what is wanted.
@@ -30,6 +33,23 @@ def prepare_process(threads: int | None = None, repeatable: bool = False) -> Non
     if "OMP_NUM_THREADS" not in os.environ:
         torch.set_num_threads(min(cores, threads or cores))
     torch.use_deterministic_algorithms(repeatable)
+
+
+def base_mark(policy: Policy) -> str:
+    """A mark of the weights that a policy was loaded with: of some numbers of each tensor.
+
+    Call it before anything is learned or restored. It is the same in every precision that the
+    weights are loaded in, and another for a model that was trained on. An adapter is left out.
+    """
+    import torch
+
+    learned = policy.trainable() if policy.is_adapter else {}
+    marks = hashlib.sha256()
+    for name, value in policy.model.named_parameters():
+        if name not in learned:
+            some = value.detach().flatten()[:SOME].to(torch.bfloat16).cpu().view(torch.int16)
+            marks.update(some.numpy().tobytes())
+    return marks.hexdigest()[:16]
 
 
 def engine_facts(policy: Policy, memory: MemoryPlan | None) -> dict[str, object]:

@@ -155,7 +155,7 @@ def require_same_code(
     objective: Mapping[str, object],
     audit: Mapping[str, object] | None = None,
 ) -> None:
-    """Raise `UsageError` where a person's own code is another than the run began with.
+    """Raise `UsageError` where a person's own code or data is another than the run began with.
 
     objective, audit: the passports of today's. A folder without passports has nothing to compare.
     """
@@ -171,7 +171,22 @@ def require_same_code(
             f"the run {str(folder.path)!r} began with another verifier of your own: "
             f"{now.get('source_file')} has changed. Restore it, or start another run."
         )
+    before = _own(folder.data, "data_file_sha256")
+    if before is not None and before != _data_sha256(task):
+        raise UsageError(
+            f"the run {str(folder.path)!r} began with other problems: {_data_file(task)} has "
+            "changed. Restore it, or start another run."
+        )
     _require_same_audit(folder, audit or {})
+
+
+def _data_file(task: Task) -> Path | None:
+    data = getattr(getattr(task, "options", None), "data", None)  # a person's own task may lack it
+    return Path(data) if data else None
+
+
+def _data_sha256(task: Task) -> str | None:
+    return _sha256(_data_file(task))
 
 
 def _require_same_audit(folder: RunFolder, audit: Mapping[str, object]) -> None:
@@ -242,7 +257,6 @@ def data_passport(
     the style is `chat`.
     """
     options = getattr(task, "options", None)  # a person's own task may have none
-    data = getattr(options, "data", None)
     settings: Mapping[str, Any] = {} if base is None else base["settings"]
     names = ("max_tokens", "temperature", "stop_strings")
     passport: dict[str, object] = {
@@ -252,7 +266,7 @@ def data_passport(
         "stop_strings": list(task.stop_strings),
         "limits": {name: settings[name] for name in names if name in settings} or None,
         "disjoint": disjointness(task),
-        "data_file_sha256": _sha256(Path(data) if data else None),
+        "data_file_sha256": _data_sha256(task),
         "initial_solve_rates": None if base is None else _initial_rates(base),
     }
     return finite(passport)

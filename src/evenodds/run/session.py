@@ -26,7 +26,7 @@ from evenodds.report.card import write_card
 from evenodds.report.plain import by_coin
 from evenodds.report.terminal import Sample, View
 from evenodds.run import checkpoint, durable, sealed
-from evenodds.run.as_before import changed
+from evenodds.run.as_before import changed, require_same_base
 from evenodds.run.audit import examiner_of
 from evenodds.run.background import Background, Job
 from evenodds.run.build import (
@@ -37,7 +37,7 @@ from evenodds.run.build import (
     payer_of,
     started,
 )
-from evenodds.run.engine import engine_facts
+from evenodds.run.engine import base_mark, engine_facts
 from evenodds.run.folder import RunFolder
 from evenodds.run.lookout import Lookout, drop_after
 from evenodds.run.measuring import RESERVE, TAIL_SECONDS, Measuring
@@ -84,6 +84,7 @@ class Session:
 
     def __post_init__(self) -> None:
         config = self.plan.config
+        self.base = base_mark(self.policy)
         self.writer = RunWriter(self.folder)
         self.log_sums = sealed.LogSums(self.folder)
         self.lookout = Lookout(self.plan.watch, self.view.note)
@@ -131,6 +132,8 @@ class Session:
 
     def restore(self, base: Mapping[str, Any]) -> State:
         """The state of the newest sound checkpoint, or the first state where there is none."""
+        if self.policy.is_adapter or self.objective.needs_reference:
+            require_same_base(self.plan.sittings, self.base, self.folder.path)
         folders, told = durable.valid_folders(
             self.folder.checkpoints, checkpoint.PREFIX, 1, self._record_fault
         )
@@ -198,7 +201,7 @@ class Session:
         a second signal leaves at once.
         """
         saved = None if self.pending else state.step
-        facts = engine_facts(self.policy, self.memory)
+        facts = {**engine_facts(self.policy, self.memory), "base": self.base}
         if state.step and (told := changed(self.plan.sittings, facts)):
             self.view.note(told)
         self.writer.engine(facts, state.step)
