@@ -8,10 +8,9 @@ from pathlib import Path
 from sys import intern
 from typing import Any
 
-from evenodds.records.lines import object_in
+from evenodds.records.lines import LONGEST, object_in
 
 CHUNK = 1 << 20  # bytes read at a time
-LONGEST = 64 << 20  # bytes of one line; a longer one is no line of ours
 Row = Mapping[str, Any]
 Seen = tuple[int, int, int]
 NOWHERE: Seen = (0, 0, 0)

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, cast
+from typing import IO, Any, cast
 
 Row = dict[str, Any]
 END = 1 << 16  # bytes at the end of a file that hold its last line
+LONGEST = 64 << 20  # bytes of one line; a longer one is no line of ours
 LAST_STEP = 1 << 31  # beyond it a number is no step
+
+
+def _plain(path: str, flags: int) -> int:
+    """An opener for `open` that takes files alone: a pipe would be waited for without end."""
+    descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    raise OSError(f"{path!r} is no file")
 
 
 def object_in(text: str | bytes) -> Row | None:
@@ -32,8 +44,21 @@ def step_of(row: Mapping[str, Any]) -> int | None:
 
 def rows_of(path: Path) -> Iterator[Row]:
     """The lines of a file one by one; torn ones are left out, and a missing file has none."""
-    with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:
-        yield from (row for line in file if (row := object_in(line)) is not None)
+    with suppress(OSError), open(path, "rb", opener=_plain) as file:
+        for line in _bounded(file):
+            row = object_in(line.decode("utf-8", "replace"))
+            if row is not None:
+                yield row
+
+
+def _bounded(file: IO[bytes]) -> Iterator[bytes]:
+    """The lines of a file, but for those that are no lines of ours."""
+    is_torn = False
+    while piece := file.readline(LONGEST):
+        is_end = piece.endswith(b"\n") or len(piece) < LONGEST
+        if is_end and not is_torn:
+            yield piece
+        is_torn = not is_end
 
 
 def by_step(path: Path) -> list[Row]:
@@ -45,7 +70,7 @@ def by_step(path: Path) -> list[Row]:
 def last_row(path: Path) -> Row:
     """The last whole line, an empty one where there is none. Only the end of the file is read."""
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=_plain) as file:
             file.seek(max(0, path.stat().st_size - END))
             lines = file.read(2 * END).split(b"\n")
     except OSError:
@@ -58,6 +83,7 @@ def read_object(path: Path, most: int | None = None) -> Row:
     try:
         if most is not None and path.stat().st_size > most:
             return {}
-        return object_in(path.read_bytes()) or {}
+        with open(path, "rb", opener=_plain) as file:
+            return object_in(file.read()) or {}
     except OSError:
         return {}

@@ -68,6 +68,7 @@ __all__ = [
 BETTER, WORSE, NO_EVIDENCE = "better", "worse", "no evidence"
 TOO_FEW = "too few problems"
 ALPHA = 0.05  # of a verdict, for all levels together
+FAR = 2048  # tries up to which it is asked where the base catches up, one by one
 FEWEST = 20  # an interval over fewer problems is too rough for a verdict
 
 
@@ -391,4 +392,4 @@ def _pass_gain(first: Tally, second: Tally, k: int, answers: int) -> Estimate:
 def _catch_up(first: Tally, second: Tally) -> CatchUp | None:
     """Over the problems that have, on both sides, as many answers as half of them have."""
     most = _most(first, second)
-    return catch_up([_pass_gain(first, second, k, most) for k in range(1, most + 1)])
+    return catch_up([_pass_gain(first, second, k, most) for k in range(1, min(most, FAR) + 1)])

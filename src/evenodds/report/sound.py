@@ -13,8 +13,10 @@ PROBLEM_NUMBERS = (
 )
 MOST = 1_000_000  # answers to a problem, and tokens of an answer: more is no evaluation
 
+MOST_PARTS = 1000  # levels, and sources: each has intervals of its own
 
-def is_evaluation(found: Mapping[str, Any]) -> bool:
+
+def is_evaluation(found: Mapping[str, Any], depth: int = 0) -> bool:
     """Whether every number that a comparison reads is one, and none is beyond reason."""
     levels, settings = found.get("levels"), found.get("settings", {})
     if not isinstance(settings, Mapping) or not isinstance(levels, list) or not levels:
@@ -23,10 +25,18 @@ def is_evaluation(found: Mapping[str, Any]) -> bool:
         return False
     control = found.get("control")
     if control is not None and not (
-        isinstance(control, Mapping) and is_evaluation(cast(Mapping[str, Any], control))
+        isinstance(control, Mapping)
+        and depth < 2
+        and is_evaluation(cast(Mapping[str, Any], control), depth + 1)
     ):
         return False
-    return all(_is_level(level) for level in cast(list[Any], levels))
+    rows = cast(list[Any], levels)
+    return len(rows) <= MOST_PARTS and all(map(_is_level, rows)) and _are_few_sources(rows)
+
+
+def _are_few_sources(levels: Sequence[Mapping[str, Any]]) -> bool:
+    named = {str(one.get("source")) for level in levels for one in level.get("problems", [])}
+    return len(named) <= MOST_PARTS
 
 
 def _is_level(level: Any) -> bool:

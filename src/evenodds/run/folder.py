@@ -15,6 +15,7 @@ from evenodds.machine import free_disk, size_text
 from evenodds.places import BUNDLED
 from evenodds.records.groups import FILE as GROUPS
 from evenodds.records.holder import is_held
+from evenodds.records.plain import require_plain
 
 ROOT = "runs"
 RECORDS = 64 * 2**20  # bytes for all but checkpoints
@@ -68,18 +69,6 @@ def require_run(text: str, root: str | Path = ROOT) -> Path:
         raise UsageError(f"{text[:300]!r} is no run folder. See `evenodds list runs`.")
     require_plain(found)
     return found
-
-
-def require_plain(run: Path) -> None:
-    """Raise `UsageError` for a pipe or a device in a run: who reads one would wait for ever."""
-    for place, _, files in os.walk(run):
-        for name in files:
-            path = Path(place, name)
-            with suppress(OSError):  # a link that leads nowhere is as good as no file
-                if not S_ISREG(path.stat().st_mode):
-                    raise UsageError(
-                        f"{str(path)!r} is a device or a pipe, which no run makes. Remove it."
-                    )
 
 
 def newest_unfinished(root: str | Path = ROOT) -> Path:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evenodds.errors import UsageError
+from evenodds.records.plain import require_plain
 from evenodds.run.config import Config, make_config, read_saved
 from evenodds.run.durable import SEALS, TEMPORARY
 from evenodds.run.folder import RunFolder, fresh_name, require_own_place
@@ -46,6 +47,7 @@ def open_folder(config: Config, now: datetime) -> RunFolder:
     folder = RunFolder.under(root, name)
     require_own_place(folder.path)
     if folder.config.exists():
+        require_plain(folder.path)
         if fault := config_fault(folder):
             raise UsageError(fault)
         difference = _difference(make_config(read_saved(folder.config)), config)

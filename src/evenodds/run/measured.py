@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from evenodds.errors import UsageError
+from evenodds.records.plain import require_plain
 from evenodds.run.build import evaluation_settings
 from evenodds.run.config import Config, make_config, merge, read_saved
 from evenodds.run.evaluations import read_evaluation
-from evenodds.run.folder import RunFolder, find_run, require_plain
+from evenodds.run.folder import RunFolder, find_run
 from evenodds.run.opened import is_run, model_folder, open_config
 
 if TYPE_CHECKING:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenodds.errors import UsageError
+from evenodds.records.plain import require_plain
 from evenodds.run.build import policy_options, task_of
 from evenodds.run.config import Config, make_config, merge, read_saved
-from evenodds.run.folder import RunFolder, find_run, require_plain
+from evenodds.run.folder import RunFolder, find_run
 from evenodds.run.trained import outlived
 from evenodds.tasks import Task
 

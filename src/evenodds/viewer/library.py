@@ -7,6 +7,7 @@ import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
+from evenodds.records.plain import require_plain
 from evenodds.viewer.data import Source
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -34,13 +35,18 @@ class Library:
         return [name for _, name in dated if NAME.fullmatch(name)][:MOST]
 
     def source(self, name: str | None) -> Source | None:
-        """The run of that name, the named one for None; None where there is no such run."""
+        """The run of that name, the named one for None; None where there is no such run.
+
+        Raises `UsageError` for one that no command would open either.
+        """
         if name is None:
             return self.main
         if name not in self.names():
             return None
         with self.lock:
             root = self.main.folder.resolve().parent
+            if name not in self._others:
+                require_plain(root / name)
             found = self._others.setdefault(name, Source(root / name))
             self._others.move_to_end(name)
             while len(self._others) > OTHERS:

@@ -69,7 +69,7 @@ def _row(folder: Path, is_main: bool) -> RunRow:
 def _config(path: Path) -> Mapping[str, Any]:
     """Empty where there is none, or none of a size that a run writes."""
     try:
-        small = path.stat().st_size <= LARGEST
+        small = path.is_file() and path.stat().st_size <= LARGEST
         return tomllib.loads(path.read_text(encoding="utf-8")) if small else {}
     except (OSError, ValueError, RecursionError):
         return {}

@@ -72,10 +72,10 @@ def _runs(root: Path) -> Iterator[str]:
 
 
 def _run(run: Path) -> str:
+    from evenodds.records.plain import require_plain
     from evenodds.report.record import read_run
     from evenodds.report.summary import before_and_after, read_summary
     from evenodds.report.text import one_line
-    from evenodds.run.folder import require_plain
     from evenodds.viewer.state import stopped_by
 
     try:
