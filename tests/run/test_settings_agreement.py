@@ -7,7 +7,8 @@ import os
 import pytest
 
 from evenodds.errors import UsageError
-from evenodds.run.folder import require_own_place, require_plain, require_space
+from evenodds.records.plain import require_plain
+from evenodds.run.folder import require_own_place, require_space
 from evenodds.run.settings import CurriculumSection, TaskSection
 from evenodds.run.settings_agreement import require_curriculum_settings, require_task_settings
 

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
+from string import Formatter
 from typing import Any, cast
 
 from jinja2 import nodes
@@ -29,6 +30,8 @@ DIGITS = 4096  # bits of a whole number
 UNKNOWN = 10_000  # entries of what tells its length only when it is read
 EVERY = 8  # steps between two looks at the clock
 WIDTH = re.compile(r"\d{5}")
+CODECS = ("utf-8", "utf8", "ascii")  # others take minutes for a million characters
+SOURCE = 100_000  # characters of a template: ten times the longest that is published
 WITHOUT = ("lipsum", "cycler")
 SLOW = ("wordwrap", "urlize", "pprint", "filesizeformat", "random", "center", "xmlattr")
 
@@ -67,6 +70,8 @@ def render_chat(
     tokens: the tokenizer's special tokens by name. Equal to what transformers makes of it. Raises
     what Jinja raises, and `TooMuch`.
     """
+    if len(template) > SOURCE:  # to compile one takes time and memory too
+        raise TooMuch(f"it has more than {SOURCE:,} characters.")
     given = [dict(message) for message in messages]
     with _metered():
         return _compiled(template).render(
@@ -183,6 +188,12 @@ def _require_narrow(*texts: Any) -> None:
             raise TooMuch("it asks for a text of a great width.")
 
 
+def _require_quick(*names: Any) -> None:
+    for name in names:
+        if name not in (*CODECS, "strict", "ignore", "replace"):
+            raise TooMuch(f"it asks for the encoding {str(name)[:40]!r}.")
+
+
 def _filter(function: Callable[..., Any]) -> Callable[..., Any]:
     """A filter with its values weighed; what Jinja hands it first stays the first argument."""
 
@@ -211,6 +222,8 @@ class Bounded(ImmutableSandboxedEnvironment):
         # the receiver is an argument too: `a.join(b)` is as large as both
         owner = getattr(obj, "__self__", None)
         _require_modest([owner, *args, *known.values()])
+        if isinstance(owner, str | bytes) and obj.__name__ in ("encode", "decode"):
+            _require_quick(*args[:1], *known.values())
         return weighed(super().call(context, obj, *args, **known))
 
     def wrap_str_format(self, value: Any) -> Any:
@@ -221,7 +234,9 @@ class Bounded(ImmutableSandboxedEnvironment):
 
         def narrow(*args: Any, **known: Any) -> str:
             _require_narrow(text, *args, *known.values())
-            if text.count("{") > 1000 or "{:{" in text.replace(" ", ""):
+            specs = [spec or "" for _, _, spec, _ in Formatter().parse(text)]
+            # a width in braces may be put together from pieces that are narrow
+            if len(specs) > 1000 or any("{" in spec for spec in specs):
                 raise TooMuch("it asks for a text of a great width.")
             return made(*args, **known)
 

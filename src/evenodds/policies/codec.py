@@ -30,7 +30,7 @@ def require_unicode(text: str) -> None:
 
 
 @contextmanager
-def _unbroken() -> Generator[None]:
+def unbroken() -> Generator[None]:
     """A tokenizer whose library gives up, as on a pattern that searches too long, is an error in
     one line: the library's own is no `Exception`, and would end the process."""
     try:
@@ -74,7 +74,7 @@ class Codec:
         tokenizer's default ones."""
         text = self.render(prompt)
         require_unicode(text)
-        with _unbroken():
+        with unbroken():
             ids = self.tokenizer.encode(text, add_special_tokens=isinstance(prompt, str))
         if not ids:
             raise UsageError(f"the prompt {text[:40]!r} has no tokens. Give a longer prompt.")
@@ -88,7 +88,8 @@ class Codec:
         kept = [int(i) for i in ids]
         if kept and kept[-1] in self.stop_ids:
             kept.pop()
-        return self.tokenizer.decode(kept, skip_special_tokens=False)
+        with unbroken():
+            return self.tokenizer.decode(kept, skip_special_tokens=False)
 
     def require_readable(self, text: str) -> None:
         """Raise `UsageError` if the tokenizer has no token for some of the text."""

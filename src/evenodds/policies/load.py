@@ -17,7 +17,7 @@ from evenodds.policies.checks import (
     require_finite,
     require_fitting,
 )
-from evenodds.policies.codec import Codec, stop_ids_of
+from evenodds.policies.codec import Codec, stop_ids_of, unbroken
 from evenodds.policies.counted import MODULES, few_modules
 from evenodds.policies.policy import Policy
 from evenodds.policies.quiet import is_cut_off, quietly, silence_transformers
@@ -155,14 +155,16 @@ def _load_parts(source: str, name: str) -> tuple[Any, Any]:
     except Exception as error:
         raise _unloadable(source, name, folder, error) from error
     try:
-        tokenizer = AutoTokenizer.from_pretrained(
-            source, trust_remote_code=False, local_files_only=kept
-        )
+        with unbroken():
+            tokenizer = AutoTokenizer.from_pretrained(
+                source, trust_remote_code=False, local_files_only=kept
+            )
+            one = tokenizer.encode("1")
     except Exception as error:
         raise UsageError(
             f"{name!r} has no usable tokenizer: {one_line(error)} Save one into the folder."
         ) from error
-    if not tokenizer.encode("1"):
+    if not one:
         raise UsageError(f"the tokenizer of {name!r} encodes nothing. Save a usable one there.")
     return config, tokenizer
 

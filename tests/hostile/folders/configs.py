@@ -26,12 +26,20 @@ _config("a size that is not a number", hidden_size=float("nan"))
 _config("a precision that there is not", dtype="os.system")
 _config("a torch_dtype that is a list", torch_dtype=["float32"])
 _config("attention from a repository", _attn_implementation="evil/kernel:run")
+_config("attention from a repository, by part", _attn_implementation={"": "evil/kernel:run"})
+_config("attention that is compiled", _attn_implementation="flex_attention")
+_config("an end that is a word", eos_token_id=["x"])
 _config("experts from a repository", experts_implementation="evil/kernel")
 _config("a kind of model that there is not", model_type="evil")
 _config("a kind of model that is a number", model_type=3)
 _config("rope that is nonsense", rope_parameters={"rope_type": "evil", "rope_theta": "x"})
 _config("an activation that there is not", hidden_act="os.system")
 _config("a quantization that is not here", quantization_config={"quant_method": "gptq", "bits": 4})
+
+
+@refused
+def an_end_that_is_half_a_token(place: Place) -> None:
+    place.change("generation_config.json", eos_token_id=1.5)
 
 
 @refused

@@ -50,6 +50,39 @@ _tokenizer(
         }
     ],
 )  # fmt: skip
+BYTES = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": False}
+_tokenizer(
+    "bytes written as characters forty times",
+    pre_tokenizer={"type": "Sequence", "pretokenizers": [BYTES] * 40},
+)
+PREPENDED = {"type": "Prepend", "prepend": "x"}
+_tokenizer(
+    "a hundred thousand rules",
+    normalizer={"type": "Sequence", "normalizers": [PREPENDED] * 100_000},
+)
+_tokenizer(
+    "a little in each stage",
+    normalizer={"type": "Sequence", "normalizers": [DOUBLED] * 7},
+    pre_tokenizer={"type": "Sequence", "pretokenizers": [BYTES] * 7},
+)
+
+
+def _template(ids: int, times: int) -> dict[str, Any]:
+    special = {"SpecialToken": {"id": "x", "type_id": 0}}
+    text = {"Sequence": {"id": "A", "type_id": 0}}
+    return {
+        "type": "TemplateProcessing",
+        "single": [*[special] * times, text],
+        "pair": [text, {"Sequence": {"id": "B", "type_id": 1}}],
+        "special_tokens": {"x": {"id": "x", "ids": [1] * ids, "tokens": ["x"] * ids}},
+    }
+
+
+_tokenizer("forty million ids before each text", post_processor=_template(200_000, 200))
+_tokenizer(
+    "a table of characters that is none",
+    normalizer={"type": "Precompiled", "precompiled_charsmap": "////////////////"},
+)
 _tokenizer("a tokenizer without a model", model=None)
 _tokenizer("a tokenizer of another kind", model={"type": "Evil"})
 
@@ -69,3 +102,8 @@ def ids_beyond_the_model(place: Place) -> None:
     known = json.loads((place.folder / "tokenizer.json").read_text())
     known["model"]["vocab"]["x"] = 2**31
     place.change("tokenizer.json", **known)
+
+
+@refused
+def a_tokenizer_of_another_interface(place: Place) -> None:
+    place.change("tokenizer_config.json", tokenizer_class="RagTokenizer")

@@ -15,7 +15,9 @@ STRUCTURAL = re.compile(r"layer|block|expert|label|head|depth|stage|group|branch
 MOST_PARTS = 100_000  # of what a library makes an object of each
 DTYPE = re.compile(r"(?:torch\.)?(?:auto|half|double|float|b?float(?:16|32|64)|float8_\w{1,12})")
 DTYPES = ("dtype", "torch_dtype")
-IMPLEMENTATIONS = re.compile(r"[a-z0-9_]{1,40}")
+IMPLEMENTATION = "implementation"
+IMPLEMENTATIONS = re.compile(r"(?!flex)[a-z0-9_]{1,40}")
+"""Flex attention compiles a program for each shape, which takes minutes on a CPU."""
 READ = ("config.json", "generation_config.json")
 
 
@@ -37,7 +39,9 @@ def _fault(key: str, value: Any) -> str:
             return f"more than {MOST_PARTS:,}"
     if key in DTYPES and value is not None and not _is_dtype(value):
         return "which is no precision"
-    if key.endswith("implementation") and value is not None and not _is_built_in(value):
+    if key == "eos_token_id" and not isinstance(value, int | None):
+        return "which is no id"
+    if key.endswith(IMPLEMENTATION) and value is not None and not _is_built_in(value):
         return "which is code from elsewhere"
     return ""
 
@@ -55,7 +59,9 @@ def _leaves(table: Any, name: str, file: str, depth: int = 0) -> Iterator[tuple[
     if depth > DEEPEST:
         raise refused(name, f"{file!r} is nested too deep")
     for key, value in cast(dict[str, Any], table).items():
-        if isinstance(value, dict):
+        if key.endswith(IMPLEMENTATION):
+            yield key, value
+        elif isinstance(value, dict):
             yield from _leaves(value, name, file, depth + 1)
         elif isinstance(value, list) and key not in DTYPES:
             yield from _of_list(key, cast(list[Any], value), name, file, depth + 1)
