@@ -31,6 +31,20 @@ CALLS = {  # by their full names; what is imported under another name is followe
     *("types.FunctionType", "types.CodeType", "webbrowser.open", "socket.create_server"),
     *("zipimport.zipimporter", "gc.get_objects", "sys.setrecursionlimit"),
     *("jinja2.Template", "multiprocessing.connection.Listener", "ssl._create_unverified_context"),
+    *("importlib.__import__", "importlib.machinery.SourceFileLoader", "pkgutil.resolve_name"),
+    *("importlib.machinery.ExtensionFileLoader", "importlib.machinery.SourcelessFileLoader"),
+    *("pydoc.locate", "pydoc.safeimport", "site.addsitedir", "sys.settrace", "sys.addaudithook"),
+    *("typing.get_type_hints", "typing.ForwardRef", "inspect.get_annotations", "os.posix_spawn"),
+    *("logging.config.listen", "logging.config.dictConfig", "logging.config.fileConfig"),
+    *("asyncio.start_server", "asyncio.start_unix_server", "shutil.unpack_archive"),
+    *(
+        "torch.utils.cpp_extension.load_inline",
+        "torch.ops.load_library",
+        "torch.classes.load_library",
+    ),
+    *("transformers.dynamic_module_utils.get_class_from_dynamic_module", "os.posix_spawnp"),
+    *("jinja2.nativetypes.NativeEnvironment", "jinja2.environment.Template", "sys._getframe"),
+    *("numpy.lib.npyio.load", "numpy.ctypeslib.load_library", "uvicorn.run"),
 }
 MODULES = {
     *("pickle", "_pickle", "cPickle", "dill", "cloudpickle", "marshal", "shelve", "joblib"),
@@ -38,6 +52,9 @@ MODULES = {
     *("socketserver", "wsgiref", "requests", "httpx", "aiohttp", "urllib3", "http.client"),
     *("xml", "lxml", "defusedxml", "xmltodict", "commands", "pty", "ctypes", "cffi"),
     *("urllib.request", "webbrowser", "runpy", "code", "codeop", "zipimport", "smtpd"),
+    *("timeit", "cProfile", "profile", "pdb", "bdb", "trace", "doctest", "copyreg"),
+    *("multiprocessing.managers", "multiprocessing.shared_memory", "concurrent.interpreters"),
+    *("tarfile", "zipfile", "plistlib", "crypt", "imaplib", "poplib", "nntplib", "dbm"),
 }
 TRUE_ONLY_FALSE = {"trust_remote_code", "allow_pickle", "shell"}
 """Keywords that may only be given as a literal False."""
@@ -45,7 +62,13 @@ SHELLS = {"sh", "bash", "/bin/sh", "/bin/bash", "cmd", "cmd.exe", "powershell", 
 SUBPROCESS = {"run", "Popen", "call", "check_call", "check_output"}
 LISTENS = {"bind", "listen"}
 MARKUP = {"markupsafe.Markup", "jinja2.Markup", "jinja2.utils.markupsafe.Markup"}
-ENVIRONMENTS = {"jinja2.Environment", "jinja2.sandbox.SandboxedEnvironment"}
+ENVIRONMENTS = {
+    *("jinja2.Environment", "jinja2.environment.Environment"),
+    *("jinja2.sandbox.SandboxedEnvironment", "jinja2.sandbox.ImmutableSandboxedEnvironment"),
+}
+KEYS = {*BUILTINS, "system", "popen"}
+"""Names by which a forbidden thing is taken out of a table, or of an object by a helper."""
+BY_NAME = {"getattr", "operator.attrgetter", "operator.methodcaller"}
 
 ALLOWED: dict[str, dict[str, str]] = {  # offence -> file -> why
     "importlib.import_module": {
@@ -148,8 +171,7 @@ class Reader(ast.NodeVisitor):
         if whole in CALLS or whole in BUILTINS:
             self.note(whole)
         for target in node.targets:
-            if isinstance(target, ast.Name) and whole and "." in whole:
-                self.names[target.id] = whole
+            self._named(target, node.value)
         self.generic_visit(node)
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
@@ -158,10 +180,39 @@ class Reader(ast.NodeVisitor):
             self.note(whole)
         self.generic_visit(node)
 
+    def visit_Name(self, node: ast.Name) -> None:
+        """`map(eval, texts)`: what is handed on is called by somebody else."""
+        if isinstance(node.ctx, ast.Load):
+            whole = self.names.get(node.id, node.id)
+            if whole in BUILTINS or whole in CALLS:
+                self.note(whole)
+
+    def visit_Dict(self, node: ast.Dict) -> None:
+        """`{"shell": True}` may be given as keywords."""
+        for key, value in zip(node.keys, node.values, strict=True):
+            if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                self._keyword(ast.keyword(key.value, value))
+        self.generic_visit(node)
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
+        self._named(node.target, node.value)
+        self.generic_visit(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        if node.value is not None:
+            self._named(node.target, node.value)
+        self.generic_visit(node)
+
+    def _named(self, target: ast.expr, value: ast.expr) -> None:
+        """`run = os.system` gives a forbidden thing another name."""
+        whole = self.full(value)
+        if isinstance(target, ast.Name) and "." in whole:
+            self.names[target.id] = whole
+
     def visit_Subscript(self, node: ast.Subscript) -> None:
         """`__builtins__["eval"]`, `globals()["eval"]`, `vars(os)["system"]`."""
         key = node.slice.value if isinstance(node.slice, ast.Constant) else None
-        if isinstance(key, str) and (key in BUILTINS or key in ("system", "popen")):
+        if isinstance(key, str) and key in KEYS:
             self.note(key)
         self.generic_visit(node)
 
@@ -182,7 +233,7 @@ class Reader(ast.NodeVisitor):
         whole = self.full(node.func)
         if isinstance(node.func, ast.Name) and whole in BUILTINS:
             self.note(whole)
-        if whole == "getattr":
+        if whole in BY_NAME:
             self._called_by_getattr(node)
         if isinstance(node.func, ast.Name) and whole in CALLS:
             self.note(whole)
@@ -195,8 +246,12 @@ class Reader(ast.NodeVisitor):
 
     def _called_by_getattr(self, node: ast.Call) -> None:
         whole = self._by_getattr(node)
+        words = [one.value for one in node.args if isinstance(one, ast.Constant)]
         if whole in CALLS or whole.rpartition(".")[2] in BUILTINS:
             self.note(whole)
+        for word in words:
+            if str(word).rpartition(".")[2] in KEYS:
+                self.note(str(word))
 
     def _keyword(self, keyword: ast.keyword) -> None:
         is_false = isinstance(keyword.value, ast.Constant) and keyword.value.value is False
@@ -212,12 +267,12 @@ class Reader(ast.NodeVisitor):
         if module == "subprocess" and name in SUBPROCESS:
             if isinstance(first, ast.JoinedStr | ast.BinOp) and not _is_list(first):
                 self.note("a program as text")
-            if isinstance(first, ast.Constant):
+            if isinstance(first, ast.Constant) or _is_made_text(first):
                 self.note("a program as text")
-        words = first.elts if isinstance(first, ast.List | ast.Tuple) else []
-        head = words[0] if words else first
-        is_started = module == "subprocess" or name.startswith(("exec", "posix_spawn"))
-        if is_started and isinstance(head, ast.Constant) and head.value in SHELLS:
+        words = first.elts if isinstance(first, ast.List | ast.Tuple) else node.args
+        started = module == "subprocess" or name.startswith(("exec", "posix_spawn"))
+        given = [*words, *(one.value for one in node.keywords if one.arg == "executable")]
+        if (started or name == "create_subprocess_exec") and any(map(_is_shell, given)):
             self.note("a shell")
 
     def _socket(self, node: ast.Call) -> None:
@@ -238,6 +293,22 @@ class Reader(ast.NodeVisitor):
 ALIASES = {"np": "numpy", "pd": "pandas"}
 LOADERS = {"importlib.import_module", "importlib.util.spec_from_file_location"}
 """Noted where they are used, not where they are imported."""
+
+
+def _is_shell(node: ast.expr) -> bool:
+    """`/usr/bin/env sh` is one too."""
+    text = node.value if isinstance(node, ast.Constant) else None
+    return isinstance(text, str) and (text in SHELLS or text.rpartition("/")[2] in SHELLS)
+
+
+def _is_made_text(node: ast.expr | None) -> bool:
+    """`"ls {}".format(x)`, `" ".join(x)`."""
+    owner = (
+        node.func.value
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        else None
+    )
+    return isinstance(owner, ast.Constant) and isinstance(owner.value, str)
 
 
 def _is_list(node: ast.expr) -> bool:
