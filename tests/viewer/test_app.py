@@ -186,6 +186,26 @@ def test_addresses_reach_only_what_is_there(whole, path, status) -> None:
     assert "Traceback" not in answer.text
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
+@pytest.mark.parametrize("name", ["metrics.jsonl", "config.toml", "summary.json", "alarms.jsonl"])
+def test_a_pipe_in_a_run_beside_it_holds_no_page_up(run, name) -> None:
+    other = Path(shutil.copytree(run, run.parent / "other"))
+    (other / name).unlink(missing_ok=True)
+    os.mkfifo(other / name)
+    client = client_of(run)
+    assert client.get("/").status_code == 200
+    assert "is a device or a pipe" in client.get("/r/other/run").text
+
+
+def test_a_link_out_of_a_run_beside_it_is_not_followed(run) -> None:
+    other = Path(shutil.copytree(run, run.parent / "other"))
+    (other / "passports" / "data.json").rename(run.parents[1] / "private.json")
+    (other / "passports" / "data.json").symlink_to(run.parents[1] / "private.json")
+    answer = client_of(run).get("/r/other/settings")
+    assert answer.status_code == 404
+    assert "is a link out of the run" in answer.text
+
+
 def test_runs_beside_it_have_the_same_pages(run) -> None:
     shutil.copytree(run, run.parent / "second")
     (run.parent / "no-run").mkdir()
