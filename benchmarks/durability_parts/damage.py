@@ -12,8 +12,8 @@ from collections import Counter
 
 from benchmarks.durability_parts.many import tried
 from benchmarks.durability_parts.rows import Row
-from benchmarks.durability_parts.scratch import scratch
 from tests.faults import damage
+from tests.faults.scratch import scratch
 
 COUNT, COMMANDS = 1000, 60
 

@@ -26,13 +26,14 @@ ASKED = (
 
 def measure(budget: float | None) -> list[Row]:
     """Three rows: errors at counted calls, real limits, errors of system calls."""
-    from tests.faults.refusals import temporary_root, undisturbed
+    from tests.faults.refusals import undisturbed
+    from tests.faults.scratch import scratch
 
     seconds = SECONDS if budget is None else budget
     seed = random.SystemRandom().randrange(10**6)
     print(f"     errors: drawn with seed {seed}", file=sys.stderr, flush=True)
     rng = random.Random(seed)
-    with temporary_root() as root:
+    with scratch() as root:
         base = undisturbed(Path(root))
         until = time.monotonic()
         rows: list[Row] = []

@@ -16,13 +16,13 @@ SECONDS = 330.0
 
 def measure(budget: float | None) -> list[Row]:
     """One row a file system; beside it how many the same cuts lose where nothing is flushed."""
-    from tests.faults.refusals import temporary_root
+    from tests.faults.scratch import scratch
 
     seconds = SECONDS if budget is None else budget
     shares = sum(KINDS.values())
     rows: list[Row] = []
     for kind, share in KINDS.items():
-        with temporary_root() as root:
+        with scratch() as root:
             until = time.monotonic() + seconds * share / shares
             rows.append(_row(Path(root), kind, int(CUTS * share), until))
     return rows

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from benchmarks.durability_parts.many import tried
 from benchmarks.durability_parts.rows import Row
-from benchmarks.durability_parts.scratch import scratch
 from tests.faults import ablation, resume
+from tests.faults.scratch import scratch
 
 
 def measure(budget: float | None) -> list[Row]:

@@ -14,8 +14,8 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.durability_parts.rows import Row
-from benchmarks.durability_parts.scratch import scratch
 from tests.faults import store_model
+from tests.faults.scratch import scratch
 
 STORIES, PIECE = 10_000, 250
 

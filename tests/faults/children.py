@@ -22,7 +22,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from tests.faults.fingerprint import fingerprint as fingerprint
 from tests.faults.small import SETTINGS, small_policy, small_task
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import Any
 from evenodds.errors import EvenoddsError
 from evenodds.run import sealed
 from evenodds.run.checkpoint import PREFIX
-from evenodds.run.durable import MANIFEST, Start, valid_folders, verify_folder
+from evenodds.run.durable import MANIFEST, TEMPORARY, Start, valid_folders, verify_folder
 from evenodds.run.folder import RunFolder
 from evenodds.run.saved import read_saved_state
 from tests.faults import children
@@ -78,7 +78,9 @@ def ground(root: Path) -> Ground:
 
 def files_of(run: Path) -> list[str]:
     found = [path.relative_to(run).as_posix() for path in sorted(run.rglob("*")) if path.is_file()]
-    return [name for name in found if name not in DERIVED]
+    # what a kill left half made goes at the next start, whatever is in it
+    left = [name for name in found if any(map(TEMPORARY.fullmatch, Path(name).parts))]
+    return [name for name in found if name not in {*DERIVED, *left}]
 
 
 def damaged(run: Path, older: Path, rng: random.Random) -> Damage | None:

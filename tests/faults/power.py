@@ -55,11 +55,11 @@ def _notes(folder: Path) -> Path:
 
 @dataclass(frozen=True)
 class World:
-    """root: where policy and problems lie. print: of the run at which nothing happened."""
+    """root: where policy and problems lie. whole: of the run at which nothing happened."""
 
     root: Path
     kind: str
-    print: dict[str, Any]
+    whole: dict[str, Any]
     resumed: dict[str, str]  # state of a folder -> what was wrong with how it went on
 
     def arguments(self, disk: Path) -> list[str]:
@@ -214,7 +214,7 @@ def goes_on(of: World, disk: Path) -> str:
     shutil.rmtree(disk.with_suffix(".again"))
     if ended.code:
         return f"it does not go on: exit {ended.code}: {ended.err}"
-    return amiss(disk / "r", of.print)
+    return amiss(disk / "r", of.whole)
 
 
 @dataclass(frozen=True)

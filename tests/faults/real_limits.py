@@ -91,4 +91,4 @@ def _again(here: Place, out: Path) -> str:
         ended = start(here.arguments, out).wait()
     if ended.code:
         return f"it does not go on: exit {ended.code}: {ended.err}"
-    return amiss(here.run, here.base.print)
+    return amiss(here.run, here.base.whole)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
-import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -30,11 +29,11 @@ BAD_WORDS = re.compile(STRANGE.pattern + "|cannot write")
 
 @dataclass(frozen=True)
 class Undisturbed:
-    """A run at which nothing failed: what it came to, the calls it made, and its arguments."""
+    """A run at which nothing failed. whole: its fingerprint. calls: those that it made."""
 
     root: Path
     settings: dict[str, Any]
-    print: dict[str, Any]
+    whole: dict[str, Any]
     calls: list[str]
     resumed: dict[str, str] = field(default_factory=dict)  # state of a folder -> what was wrong
 
@@ -54,15 +53,6 @@ class Tried:
 
     def __str__(self) -> str:
         return f"{self.error} at {self.call!r}: exit {self.code}: {self.problem}\n{self.said}"
-
-
-def quick_folder() -> str | None:
-    """Where files cost least: nothing here depends on what a disk keeps."""
-    return "/dev/shm" if Path("/dev/shm").is_dir() else None
-
-
-def temporary_root() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(dir=quick_folder(), prefix="evenodds-faults-")
 
 
 def undisturbed(root: Path, **settings: Any) -> Undisturbed:
@@ -146,7 +136,7 @@ def goes_on(base: Undisturbed, name: str) -> str:
     ended = start(base.arguments(name), base.root / f"{name}.again").wait()
     if ended.code:
         return f"it does not go on: exit {ended.code}: {ended.err}"
-    return amiss(base.root / name, base.print)
+    return amiss(base.root / name, base.whole)
 
 
 def amiss(run: Path, wanted: dict[str, Any]) -> str:

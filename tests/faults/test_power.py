@@ -11,7 +11,7 @@ import pytest
 
 from tests.faults import disks, recorder
 from tests.faults.power import World, cuts, forget_to_flush, world
-from tests.faults.refusals import temporary_root
+from tests.faults.scratch import scratch
 
 pytestmark = [
     pytest.mark.skipif(bool(disks.why_not()), reason=disks.why_not()),
@@ -21,7 +21,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def small() -> Generator[World]:
-    with temporary_root() as root:
+    with scratch() as root:
         yield world(Path(root), "ext4")
 
 
