@@ -153,6 +153,30 @@ def system_reason(error: BaseException) -> int | None:
     return int(quoted[1]) if quoted else None
 
 
+SCARCE = (  # words, in small letters, of what cannot be given memory or a thread
+    "can't start new thread",
+    "failed to map segment",
+    "cannot allocate memory",
+    "can't allocate memory",
+    "bad_alloc",
+    "out of memory",
+)
+
+
+def is_exhausted(error: BaseException | None) -> bool:
+    """Whether memory or threads ran out, as an error says, or one behind it.
+
+    Libraries in C say it in words of their own: torch of a tensor, the loader of a module.
+    """
+    while error is not None:
+        if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
+            return True
+        if any(word in str(error).lower() for word in SCARCE):
+            return True
+        error = error.__cause__
+    return False
+
+
 def explain(error: BaseException, path: Path, needed: int = 0, verb: str = "write") -> str:
     """One line for a failed write, or `verb`: what failed, why, what it needs, what to do."""
     number = system_reason(error) or 0

@@ -15,6 +15,7 @@ from typing import TextIO
 from evenodds import __version__
 from evenodds.cli.signals import Signals, Stopped
 from evenodds.errors import EvenoddsError, RunError, UsageError, unknown
+from evenodds.machine import is_exhausted
 
 # command -> its line in `evenodds --help`; its module is imported when it is asked for
 COMMANDS: dict[str, str] = {
@@ -100,6 +101,8 @@ def _answer(arguments: list[str]) -> int:
     try:
         return _written(arguments)
     except EvenoddsError as error:
+        if isinstance(error, UsageError) and is_exhausted(error.__cause__):
+            return _exhausted(error.__cause__)  # the model is not what is wrong
         _say(one_line(str(error), LONGEST))
         return error.exit_code
     except BrokenPipeError:  # the reader of a pipe left; that is no failure
@@ -107,6 +110,8 @@ def _answer(arguments: list[str]) -> int:
     except Exception as error:
         if (code := _misnamed(error)) is not None:
             return code
+        if is_exhausted(error):
+            return _exhausted(error)
         if os.environ.get("EVENODDS_DEBUG"):
             raise
         what = one_line(f"{type(error).__name__}: {error}")[:300]
@@ -116,6 +121,18 @@ def _answer(arguments: list[str]) -> int:
         number = error.number if isinstance(error, Stopped) else signal.SIGINT
         _say(f"stopped by {signal.Signals(number).name}.")
         return 128 + number
+
+
+def _exhausted(error: BaseException | None) -> int:
+    """The exit code, and a line: there is not enough memory, or there are too many threads."""
+    from evenodds.report.text import one_line
+
+    what = one_line(" ".join(str(error).split()), 160) or type(error).__name__
+    _say(
+        f"out of memory or of threads: {what}. Close other programs, raise the limits (ulimit -v, "
+        "-u), or ask for less (`evenodds doctor` tells what a run needs)."
+    )
+    return 1
 
 
 NO_NAME = (errno.ENAMETOOLONG, errno.ELOOP)  # of a name that no file can have

@@ -6,6 +6,7 @@ Each raises `UsageError` in one line for the first thing that is wrong.
 from __future__ import annotations
 
 import re
+import sys
 from typing import Any
 
 import torch
@@ -24,6 +25,15 @@ def one_line(error: BaseException) -> str:
         ends = [found.end() for found in re.finditer(r"[.!?](?=\s)", head)]
         text = head[: ends[-1]] if ends else head.rpartition(" ")[0] + " …"
     return text if text.endswith((".", "!", "?", "…")) else text + "."
+
+
+def require_docstrings(optimized: int = sys.flags.optimize) -> None:
+    """Raise `UsageError` where Python took docstrings away, without which transformers fails."""
+    if optimized >= 2:
+        raise UsageError(
+            "Python runs without docstrings (-OO, or PYTHONOPTIMIZE=2), and transformers reads "
+            "them. Start it without that, or with PYTHONOPTIMIZE=1."
+        )
 
 
 def require_complete(model: Any, info: dict[str, Any], name: str) -> None:

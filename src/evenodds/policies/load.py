@@ -14,6 +14,7 @@ from evenodds.places import BUNDLED, SMALL, bundled_folder, expanded
 from evenodds.policies.checks import (
     one_line,
     require_complete,
+    require_docstrings,
     require_finite,
     require_fitting,
 )
@@ -144,6 +145,7 @@ def _unloadable(source: str, name: str, folder: Path | None, error: Exception) -
 
 
 def _load_parts(source: str, name: str) -> tuple[Any, Any]:
+    require_docstrings()
     from transformers import AutoConfig, AutoTokenizer
 
     kept = is_cut_off(source)

@@ -32,8 +32,9 @@ class Background:
         """Hand over a job. Waits while there are too many; raises what an earlier one raised."""
         self.check()
         if self._thread is None:  # a daemon: a second signal must not wait for a slow disk
-            self._thread = threading.Thread(target=self._work, name="writer", daemon=True)
-            self._thread.start()
+            thread = threading.Thread(target=self._work, name="writer", daemon=True)
+            thread.start()
+            self._thread = thread  # not one that could not start, for which none can wait
         self._jobs.put(job)
 
     def check(self) -> None:
