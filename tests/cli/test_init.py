@@ -21,7 +21,7 @@ def test_the_problems_are_distinct_products_with_the_larger_operand_first(tmp_pa
     lines = (tmp_path / "mine" / "problems.jsonl").read_text().splitlines()
     rows = [json.loads(line) for line in lines]
     pairs = [tuple(map(int, row["prompt"].removesuffix("=").split("*"))) for row in rows]
-    assert len(set(pairs)) == len(rows) == 200
+    assert len(set(pairs)) == len(rows) == 400
     assert all(99 >= a >= b >= 10 for a, b in pairs)
     assert [row["answer"] for row in rows] == [str(a * b) for a, b in pairs]
 
@@ -32,7 +32,7 @@ def test_the_task_fits_its_verifier_and_holds_a_tenth_out(tmp_path: Path) -> Non
     task = make_task(str(tmp_path / "mine" / "problems.jsonl"), verifier=verifier)
     check_gold(task)
     problem, *others = task.held_out(0)
-    assert len(others) == 19
+    assert len(others) == 39
     judged = [
         task.verifier(problem, Completion(f"{before}{problem.answer}")).status for before in "#1"
     ]

@@ -110,7 +110,8 @@ def test_what_does_not_fit_is_said_before_the_weights_are_read(capsys, monkeypat
 
     monkeypatch.setattr("evenodds.policies.load.load_policy", never)
     code, out, _ = asked(capsys, *ABACUS, "--run.memory_gb", "0.4", "--json")
-    assert code == 3 and names(out) == {"task": "fine", "memory": "fatal"}
+    assert code == 3
+    assert names(out) == {"task": "fine", "memory": "fatal", "all else": "skipped"}
 
 
 def test_a_doctor_does_not_fall_ill_itself(capsys, monkeypatch):
@@ -180,3 +181,19 @@ def test_hostile_text_in_a_finding_cannot_steer_a_terminal():
     shown = "\n".join([*lines([evil]), told(evil)])
     assert not set("\x1b\x07\u202e") & set(shown)
     assert len(told(evil).splitlines()) == 1
+
+
+def test_a_verifier_that_never_pays_is_named_beside_its_task(tmp_path, capsys):
+    """So few tokens show no end of an answer, which is no fault of the model."""
+    mine = tmp_path / "never.py"
+    mine.write_text(
+        "def problems():\n    return [(f'{a}*7=', str(7 * a)) for a in range(400)]\n\n\n"
+        "def grade(problem, text):\n    return 0.0\n"
+    )
+    code, out, _ = asked(
+        capsys, "--task", str(mine), "--judge.workers", "0", "--sampling.max_tokens", "1"
+    )
+    assert code == 3 and "! task (warning)" in out
+    assert "no form of a right one was paid" in " ".join(out.split())
+    assert "– ends: within 1 token no end can be seen" in out
+    assert "\n\n\n" not in out

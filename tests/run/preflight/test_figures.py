@@ -201,6 +201,11 @@ def test_the_interval_that_is_foretold_is_that_of_a_gain() -> None:
 
 def test_what_few_problems_cannot_show_is_told_with_what_would() -> None:
     assert held_out(400, 8).level == "fine"
+    assert "there are 90" in held_out(20, 8, 90).change
+    of_data, capped = held_out(20, 32, 20, False).change, held_out(20, 32, 20).change
+    assert of_data.startswith("more problems in the task") and "samples" not in of_data
+    assert capped.startswith("a larger --task.held_out")
+    assert held_out(35, 8, 35, False).change.endswith("or --evaluation.samples 16")
     few = held_out(20, 4)
     assert few.level == "warning"
     assert reach(int(few.why.split("about ")[1].split()[0].replace(",", "")), 4) < 0.051
@@ -235,3 +240,10 @@ def test_a_gold_that_is_lost_on_its_way_is_told_as_it_came_out() -> None:
     assert "comes out as 'one'" in gold([lost], 5).what
     paid = gold([], 5, [Passed(problem, "2, or 3", Completion("2"))])
     assert (paid.level, "a wrong answer is paid" in paid.what) == ("fatal", True)
+
+
+def test_figures_are_told_as_people_write_them() -> None:
+    assert "10,000 × the usual 0.0005" in learning_rate(5, 0.0005, "all learn").what
+    slow = throughput(Pace(150.0, 0.0, 7.0, 0.4), None, 200.0)
+    assert slow and slow.what.startswith("2:37 a step") and "0.4 s an evaluation" in slow.what
+    assert "about 1 step fits into 3:20" in slow.what

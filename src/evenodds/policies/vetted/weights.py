@@ -44,6 +44,8 @@ class Held:
 
         parameters: how many; a file packs at most two into a byte. buffers: bytes of the rest.
         """
+        if not self.bytes:
+            raise refused(name, f"it has no weights, neither {WHOLE!r} nor {INDEX!r}")
         if parameters > 2 * self.bytes + 2**20 or buffers > self.bytes + SPARE:
             raise UsageError(
                 f"the config.json of {name!r} describes {parameters:,} parameters, but the weights "

@@ -10,6 +10,7 @@ from evenodds.report.text import counted
 from evenodds.run.build import evaluation_budget
 from evenodds.run.preflight.finding import Finding
 from evenodds.run.preflight.ground import Ground
+from evenodds.statistics import percent
 from evenodds.statistics.checks import normal_quantile
 
 FEW = 16  # answers of a step below which its gradient is mostly noise
@@ -53,7 +54,7 @@ def warm_up(warm: int, steps: int, passes: int) -> Finding | None:
     updates = steps * passes
     if 2 * warm <= updates:
         return None
-    share = f"{min(1.0, updates / warm):.0%} of the learning rate is reached"
+    share = f"{percent(min(1.0, updates / warm))} of the learning rate is reached"
     what = f"warm-up takes {warm:,} of {counted(updates, 'update')}"
     why = f"most of the run learns at a part of the rate; by its end {share}"
     return Finding("warm_up", "warning", what, why, f"--learner.warmup_steps {updates // 20}")
@@ -93,8 +94,11 @@ def reach(problems: int, samples: int) -> float:
     return normal_quantile(0.95) * math.sqrt(spread / problems)
 
 
-def held_out(problems: int, samples: int) -> Finding:
-    """problems: held-out ones that an evaluation asks, of all levels."""
+def held_out(problems: int, samples: int, there: int = 0, capped: bool = True) -> Finding:
+    """problems: held-out ones that an evaluation asks, of all levels. there: that are held out.
+
+    capped: whether `task.held_out` keeps a level from having more of them.
+    """
     half = reach(problems, samples)
     what = (
         f"{counted(problems, 'held-out problem')} × {samples} answers show a gain to about "
@@ -109,8 +113,19 @@ def held_out(problems: int, samples: int) -> Finding:
         what,
         f"a smaller gain cannot be told from none; {100 * GAIN:g} points need about {wanted:,} "
         "problems",
-        "more of --evaluation.problems (and --task.held_out), or of --evaluation.samples",
+        _for_more(problems, samples, there, capped),
     )
+
+
+def _for_more(problems: int, samples: int, there: int, capped: bool) -> str:
+    """What makes the interval narrower: problems that are there, others, or more answers."""
+    enough = next((n for n in (16, 32) if n > samples and reach(problems, n) <= LARGE), None)
+    answers = f", or --evaluation.samples {enough}" if enough else ""
+    if there > problems:
+        return f"a larger --evaluation.problems: there are {there:,}{answers}"
+    if capped:
+        return f"a larger --task.held_out, with --evaluation.problems{answers}"
+    return f"more problems in the task: each level holds out a share of its own{answers}"
 
 
 def asked(held: Sequence[int], most: int) -> int:
@@ -159,8 +174,9 @@ def look_at_evaluating(ground: Ground) -> Finding | None:
 def look_at_held_out(ground: Ground) -> Finding:
     task, section = ground.plan.task, ground.plan.config.evaluation
     levels = section.levels or range(len(task.levels))
-    problems = asked([len(task.held_out(level)) for level in levels], section.problems)
-    return held_out(problems, section.samples)
+    there = [len(task.held_out(level)) for level in levels]
+    capped = max(there, default=0) >= ground.plan.config.task.held_out
+    return held_out(asked(there, section.problems), section.samples, sum(there), capped)
 
 
 def look_at_evaluation_budget(ground: Ground) -> Finding | None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from evenodds.report.text import counted
 from evenodds.run.build import evaluation_budget
 from evenodds.run.memory import longest_prompt
 from evenodds.run.preflight.answers import Sampled
@@ -18,6 +19,7 @@ MUCH, ALMOST_ALL = 0.10, 0.95  # shares of answers that are cut
 WANTED = 0.02  # share that may be cut
 SLOWER = 0.5  # of the rate at which answers ended so far
 FARTHEST = 8  # times the budget: beyond that the answers seen say nothing
+LEAST = 32  # tokens that are proposed where nothing is known of how long answers are
 TIGHT = 0.95  # of the context, of which only some prompts were looked at
 
 
@@ -71,9 +73,8 @@ def truncation(found: Sampled, masked: bool) -> Finding:
         quantiles = [round(float(q)) for q in np.quantile(ended, [0.5, 0.95])]
         middle = f"; half of those that ended have {quantiles[0]:,} tokens or fewer, 95 % have "
         middle += f"{quantiles[1]:,}"
-    what = (
-        f"{cut} of {found.answers:,} answers were cut at {found.budget:,} tokens ({share}){middle}"
-    )
+    budget = counted(found.budget, "token")
+    what = f"{cut} of {found.answers:,} answers were cut at {budget} ({share}){middle}"
     if share.mean < MUCH:
         return Finding("truncation", "fine", what)
     why = "a cut answer is wrong whatever it was about to say, and the reward is then for haste"
@@ -90,8 +91,8 @@ def _more(found: Sampled) -> str:
     tokens = enough(found.lengths, found.cut, found.budget)
     if tokens is None:
         return (
-            f"--sampling.max_tokens {rounded(4 * found.budget)}, and see with `evenodds sample` "
-            "whether answers end at all"
+            f"--sampling.max_tokens {max(LEAST, rounded(4 * found.budget))}, and see with "
+            "`evenodds sample` whether answers end at all"
         )
     return f"--sampling.max_tokens {rounded(tokens)}"
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from evenodds.bench import paid_forms
 from evenodds.errors import EvenoddsError, GateError
 from evenodds.report.text import one_line
 from evenodds.run.build import Plan, evaluation_budget, objective_of, plan_of
@@ -23,6 +24,7 @@ from evenodds.run.preflight.finding import Finding, fatal
 from evenodds.run.preflight.ground import Ground
 from evenodds.run.preflight.probing import Tell, probed
 from evenodds.sinks import factories_of
+from evenodds.verifiers import RegisteredVerifier
 
 if TYPE_CHECKING:
     from evenodds.objectives import Objective
@@ -68,7 +70,8 @@ def diagnose(config: Config, tell: Tell) -> Diagnosis:
         ground = _made(config, found, tell)
         _looked(ground, found, tell)
     except _Ended:
-        pass
+        what = "not looked at: mend this first, and ask again"
+        found.findings.append(Finding("all else", "skipped", what))
     return found
 
 
@@ -153,15 +156,16 @@ def _folder(config: Config, found: Diagnosis) -> RunFolder:
 
 def _told_task(plan: Plan) -> Finding:
     task = plan.task
-    tried = "" if plan.bench is None else f"; {len(plan.bench.findings)} answers tried on it"
+    tried = "" if plan.bench is None else f"; {len(plan.bench.findings):,} answers tried on it"
     levels = f"{len(task.levels)} level{'s' if len(task.levels) > 1 else ''}"
-    return Finding(
-        "task",
-        "fine",
-        f"{task.name}, {levels}, verifier {task.verifier_name}{tried}, none wrong"
-        if tried
-        else f"{task.name}, {levels}, verifier {task.verifier_name}",
-    )
+    what = f"{task.name}, {levels}, verifier {task.verifier_name}{tried}"
+    if plan.bench is None:
+        return Finding("task", "fine", what)
+    if not isinstance(task.verifier, RegisteredVerifier) and not paid_forms(plan.bench):
+        what = f"{what}, and no form of a right one was paid"
+        why = "a verifier that never pays teaches nothing; or it asks for a form of its own"
+        return Finding("task", "warning", what, why, "see `evenodds check` with the same settings")
+    return Finding("task", "fine", f"{what}, no wrong one was paid")
 
 
 def _told_model(made: Engine) -> Finding:

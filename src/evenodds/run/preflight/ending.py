@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from evenodds.domain import Rollout
+from evenodds.report.text import counted
 from evenodds.run.preflight.finding import Finding
 from evenodds.run.preflight.ground import Ground, right_answers
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 GOLDS = 40  # problems whose right answers are looked at
 ASKED = 8  # unfinished answers of which the chance of an end is computed
+SEEN = 8  # tokens within which an answer may be expected to show whether it ends
 NEVER = 1e-3  # a chance of an end that no answer of this length would meet
 RUNS_ON = (
     "an answer that nothing ends runs on until sampling.max_tokens, counts as cut off, and is "
@@ -165,8 +167,10 @@ def ends(ground: Ground) -> Finding | None:
         return None
     cut = sum(rollout.is_truncated for rollout in probe.rollouts)
     total, budget = len(probe.rollouts), ground.plan.config.sampling.max_tokens
+    if cut == total and budget < SEEN:
+        return Finding("ends", "skipped", f"within {counted(budget, 'token')} no end can be seen")
     if cut < total:
-        what = f"{total - cut} of {total} answers came to an end within {budget} tokens"
+        what = f"{total - cut} of {total} answers came to an end within {counted(budget, 'token')}"
         return Finding("ends", "fine", what)
     chance = _chance_of_end(ground.made.policy, probe.rollouts[:: max(1, total // ASKED)])
     never = chance < NEVER
@@ -174,8 +178,8 @@ def ends(ground: Ground) -> Finding | None:
     return Finding(
         "ends",
         "fatal" if never and not paid else "warning",
-        f"none of {total} answers ended within {budget} tokens, and behind no token of them was "
-        f"the chance of an end above {chance:.1g}",
+        f"none of {total} answers ended within {counted(budget, 'token')}, and behind no token of "
+        f"them was the chance of an end above {chance:.1g}",
         RUNS_ON,
         "another --policy.name, --task.style few_shot or chat, or an eos_token_id in its "
         "generation_config.json that it was taught"

@@ -12,6 +12,7 @@ from evenodds.run.preflight.answers import Sampled
 from evenodds.run.preflight.finding import Finding
 from evenodds.run.preflight.ground import Ground
 from evenodds.run.preflight.pace import pace_of
+from evenodds.statistics import percent
 
 ROW, TOKEN = 20, 12  # bytes of an answer in a rollout file, and of each of its tokens
 PROBLEM = 1000  # of a problem in the record of an evaluation
@@ -30,7 +31,7 @@ def memory(plan: MemoryPlan) -> Finding:
     what = f"{what}; there are {size_text(plan.memory)}"
     if plan.fits:
         return Finding("memory", "fine", what)
-    why = f"with {SPARE:.0%} to spare it does not fit: the run would be killed in a step"
+    why = f"with {percent(SPARE)} to spare it does not fit: the run would be killed in a step"
     return Finding("memory", "fatal", what, why, _fitting(plan))
 
 
@@ -88,7 +89,8 @@ def disk(written: Written, free: int) -> Finding:
     change = "--run.root on another disk"
     if written.checkpoints > written.records and written.kept > 1:
         change += ", or --run.keep 1"
-    level = "fatal" if written.total > free else "warning"
+    least = max(written.total, written.checkpoints + RECORDS)  # `train` asks for the latter
+    level = "fatal" if least > free else "warning"
     return Finding("disk", level, what, why, change)
 
 

@@ -72,13 +72,15 @@ def throughput(pace: Pace, steps: int | None, limit: float | None) -> Finding | 
     """
     least = "" if pace.learn is not None else "at least "
     what = (
-        f"{least}{pace.step:.2g} s a step ({pace.parts}), {duration(pace.evaluation)} an evaluation"
+        f"{least}{_took(pace.step)} a step ({pace.parts}), {_took(pace.evaluation)} an evaluation"
     )
     if limit is None:
         return _endless(pace, steps or 0, what)
     fits = pace.fitting(limit)
     wanted = "" if steps is None else f" of {steps:,}"
-    what = f"{what}: about {min(fits, steps or fits):,}{wanted} steps fit into {duration(limit)}"
+    there = min(fits, steps or fits)
+    fit = f"{there:,}{wanted} steps fit" if wanted or there != 1 else "1 step fits"
+    what = f"{what}: about {fit} into {duration(limit)}"
     if fits >= LEAST and (steps is None or 2 * fits >= steps):
         return Finding("throughput", "fine", what)
     if steps is not None and fits >= steps:
@@ -92,6 +94,11 @@ def throughput(pace: Pace, steps: int | None, limit: float | None) -> Finding | 
         return Finding("throughput", "fatal", what, why, change)
     why = "the time ends before much can be learned; answers mostly grow, and later steps with them"
     return Finding("throughput", "warning", what, why, change)
+
+
+def _took(seconds: float) -> str:
+    """`0.42 s`, and from ten seconds on `24 s`, `2:37`."""
+    return f"{seconds:.2g} s" if seconds < 10 else duration(seconds)
 
 
 def _endless(pace: Pace, steps: int, what: str) -> Finding:

@@ -14,6 +14,7 @@ import numpy as np
 
 from evenodds.domain import Group, Problem, Status, Verdict
 from evenodds.judge import Judge, open_judge
+from evenodds.report.text import counted
 from evenodds.run.build import Plan, judge_options, learner_options, limits_of, started
 from evenodds.run.preflight.answers import probed_answers
 from evenodds.run.preflight.ground import Probe, Timed
@@ -49,7 +50,7 @@ class _Asking:
         limits = limits_of(self.plan.config, self.plan.task)
         sampler = self.made.sampler
         begun = time.monotonic()
-        sampler.progress = self.tell(f"asking {len(problems)} problems")
+        sampler.progress = self.tell(f"asking {counted(len(problems), 'problem')}")
         try:
             rollouts = sampler.sample(prompts, answers, limits, seed)
         finally:

@@ -22,8 +22,8 @@ def lines(findings: Sequence[Finding], ignored: Sequence[str] = ()) -> Iterator[
     """All findings, and how many there are of each level."""
     ordered = sorted(findings, key=lambda finding: ORDER.index(finding.level))
     yield from (line for f in ordered if f.level in BAD for line in _bad(f, f.name in ignored))
-    yield ""
-    yield from (line for f in ordered if f.level not in BAD for line in _good(f))
+    good = [line for f in ordered if f.level not in BAD for line in _good(f)]
+    yield from ["", *good] if good else []
     yield ""
     yield _counts(findings)
 

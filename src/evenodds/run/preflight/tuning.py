@@ -21,10 +21,15 @@ DECAY = 0.3
 SCALE = (1 / 8, 16.0)  # alpha over rank
 
 
+def _times(times: float) -> str:
+    """`10,000`, `0.02`: never `1e+04`."""
+    return f"{times:,.0f}" if times >= 100 else f"{times:.3g}"
+
+
 def learning_rate(rate: float, usual: float, kind: str) -> Finding:
     """rate: the full one. usual: for that kind of policy, which `kind` names."""
     times = rate / usual
-    what = f"learning rate {rate:g}, {times:.3g} × the usual {usual:g} where {kind}"
+    what = f"learning rate {rate:g}, {_times(times)} × the usual {usual:g} where {kind}"
     change = f"--learner.learning_rate {usual:g}"
     moved = "AdamW moves each weight by up to the learning rate at every update"
     if times > ABSURD:
