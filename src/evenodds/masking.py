@@ -13,9 +13,18 @@ SECRET_NAME = re.compile(
     re.IGNORECASE,
 )
 SECRET_VALUE = re.compile(
-    r"\b(?:hf|ghp|gho|ghs|github_pat|glpat|sk|pk|xox[abp]|AKIA|ASIA)[-_A-Z0-9][-\w]{14,}"
+    r"(?<=://)[^/@\s]+(?=@)"  # user and password in an address
+    r"|\b(?:hf|gh[a-z]|github_pat|glpat|sk|pk|xox[abp]|AKIA|ASIA)[-_A-Z0-9][-\w]{14,}"
+    r"|\b(?:npm|gsk|r8|dckr_pat|wandb_v\d)_[-\w]{16,}"
+    r"|\b(?:AIza[-\w]{30,}|nvapi-[-\w]{20,}|pypi-[-\w]{40,})"
+    r"|(?<=\bBearer )[-\w.~+/]{12,}=*"
     r"|\beyJ[-\w]{10,}\.[-\w]+\.[-\w]*"  # JSON web token
-    r"|(?<=://)[^/@\s]+(?=@)"  # user and password in an address
+)
+ADDRESS = re.compile(r"://(?!127\.0\.0\.1:)(?:(?!://)[^\s?'\"<>])+\?[^\s'\"<>]+")
+"""With a query; but for the viewer's own, whose token is printed to be opened."""
+PARAMETER = re.compile(
+    r"([?&][^=&#]{0,60}(?:token|secret|sig|signature|key|credential|password|passwd|auth)=)[^&#]+",
+    re.IGNORECASE,
 )
 SHORTEST = 6
 SHORTEST_IN_TEXT = 8
@@ -38,4 +47,6 @@ def masked(text: str, known: Sequence[str] = ()) -> str:
     """The text with *** for what has the shape of a secret, and for each of the known ones."""
     for value in known:
         text = text.replace(value, MASK)
+    if "://" in text:
+        text = ADDRESS.sub(lambda found: PARAMETER.sub(rf"\1{MASK}", found[0]), text)
     return SECRET_VALUE.sub(MASK, text)

@@ -68,6 +68,37 @@ def test_streams_mask_what_is_secret(capsys: pytest.CaptureFixture[str]) -> None
     assert capsys.readouterr().out == f"a {MASK}\n"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://example.org/d?a=1&token=PRIVATE-WORD",
+        "https://example.net/c?sv=1&sig=PRIVATE-WORD%3D",
+        "https://example.org/k?X-Amz-Credential=PRIVATE-WORD&X-Amz-Signature=PRIVATE-WORD",
+        "s3://AKIAABCDEFGHIJKLMNOP:PRIVATE-WORD@bucket",
+        "Authorization: Bearer PRIVATE-WORD",
+        "ghu_PRIVATE-WORD123456",
+        "npm_PRIVATE-WORD123456",
+        "AIzaSyA-PRIVATE-WORD1234567890abcdefg",
+        "gsk_PRIVATE-WORD123456",
+    ],
+)
+def test_what_looks_like_a_secret_is_masked(text: str) -> None:
+    assert MASK in masked(text)
+    assert "PRIVATE-WORD" not in masked(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "http://127.0.0.1:8123/run?token=which-is-to-be-opened",
+        "https://example.org/d?page=2&answer=3",
+        "the bearer of bad news, sk-learn and a monkey=banana",
+    ],
+)
+def test_what_is_no_secret_of_anyone_stays(text: str) -> None:
+    assert masked(text) == text
+
+
 def test_an_error_masks_the_password_in_an_address(tmp_path: Path) -> None:
     found = watched(["eval", f"https://me:{CANARY}@example.org/x"], tmp_path)
     assert found.code == 2
