@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from operator import index
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -81,7 +82,7 @@ class Seals:
             data = self.path.read_bytes()
         with suppress(ValueError, RecursionError, KeyError, TypeError, AttributeError):
             found: Any = json.loads(data)
-            read = Read(found["serial"], found["files"], found["since"])
+            read = Read(index(found["serial"]), found["files"], index(found["since"]))
             if all(map(is_inside, read.files)) and data == _text(*read).encode():
                 return read
         raise RunError(

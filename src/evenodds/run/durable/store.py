@@ -10,6 +10,8 @@ from evenodds.run.durable.disk import told
 from evenodds.run.durable.folders import discard
 from evenodds.run.durable.manifest import fault_of, is_ours
 
+NAMED = 20  # damaged folders that are told by name
+
 
 def numbered(parent: Path, prefix: str) -> list[Path]:
     """The folders named prefix and a number (step-00010), highest number first."""
@@ -42,7 +44,9 @@ def valid_folders(
             bad.append(fault)
         else:
             good.append(folder)
-    return good, [f"passed over {len(bad)} damaged: {'; '.join(bad)}."] if bad else []
+    more = f"; and {len(bad) - NAMED} more" if len(bad) > NAMED else ""
+    told = "; ".join(bad[:NAMED]) + more
+    return good, [f"passed over {len(bad)} damaged: {told}."] if bad else []
 
 
 def prune(parent: Path, prefix: str, keep: int) -> list[Path]:
