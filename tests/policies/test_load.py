@@ -60,6 +60,13 @@ def test_weights_that_are_missing_misshapen_or_not_finite_are_named(folder, edit
         load(folder)
 
 
+def test_a_folder_without_weights_is_not_told_of_its_config(tmp_path) -> None:
+    shutil.copytree(bundled_folder(), tmp_path / "m")
+    (tmp_path / "m" / "model.safetensors").unlink()
+    with pytest.raises(UsageError, match=r"it has no weights, neither 'model\.safetensors'"):
+        load_policy(PolicyOptions(str(tmp_path / "m")))
+
+
 def test_a_tied_head_may_be_left_out(tmp_path) -> None:
     policy = make_policy("qwen3", tie_word_embeddings=True)
     policy.save(tmp_path)
