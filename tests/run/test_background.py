@@ -14,7 +14,14 @@ from evenodds.run import durable, session
 from evenodds.run.background import WAITING, Background
 from evenodds.run.durable import verify_folder
 from evenodds.run.writer import RunWriter
-from tests.run.small_runs import Quiet, assert_equal_runs, lines, run
+from tests.run import small_runs
+from tests.run.small_runs import Quiet, assert_equal_runs, lines
+
+SMALLER = {"check__bench": False, "evaluation__levels": [0, 1], "evaluation__greedy": False}
+
+
+def run(root, view=None, **over):
+    return small_runs.run(root, view, **SMALLER | over)
 
 
 @pytest.fixture
