@@ -67,6 +67,20 @@ def test_a_folder_without_weights_is_not_told_of_its_config(tmp_path) -> None:
         load_policy(PolicyOptions(str(tmp_path / "m")))
 
 
+def test_a_config_that_leaves_layers_out_is_refused_and_other_weights_beside_are_not(
+    folder,
+) -> None:
+    change(folder, lambda w: w.update({"visual.blocks.7.weight": torch.ones(2)}))
+    assert load(folder).size
+    path = folder / "config.json"
+    config = json.loads(path.read_text())
+    layers = config["num_hidden_layers"]
+    config |= {"num_hidden_layers": layers - 2, "layer_types": config["layer_types"][:-2]}
+    path.write_text(json.dumps(config))
+    with pytest.raises(UsageError, match=f"a layer {layers - 1}, .* 0 to {layers - 3} alone"):
+        load(folder)
+
+
 def test_a_tied_head_may_be_left_out(tmp_path) -> None:
     policy = make_policy("qwen3", tie_word_embeddings=True)
     policy.save(tmp_path)

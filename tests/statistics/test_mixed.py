@@ -68,3 +68,17 @@ def test_the_interval_holds_the_truth_about_as_often_as_it_says() -> None:
                 found = share(rng.binomial(4, rng.beta(a, b, 40)), np.full(40, 4), 8)
                 inside.append(found.low <= truth <= found.high)
     assert np.mean(inside) > 0.88
+
+
+@pytest.mark.parametrize("rate", [0.01, 0.5, 0.99])
+def test_many_levels_of_few_answers_do_not_make_sure_of_what_the_prior_says(rate) -> None:
+    """With independent errors the interval lay beside the truth in most of these probes."""
+    rng, inside, alike = np.random.default_rng(2), [], 4.0
+    a, b = rate * alike, (1 - rate) * alike
+    population = rng.beta(a, b, 100_000)
+    truth = float(np.mean(1 - population**16 - (1 - population) ** 16))
+    for _ in range(12):
+        levels = [mixture(rng.binomial(4, rng.beta(a, b, 8)), np.full(8, 4)) for _ in range(10)]
+        found = expected_informative([(1.0, one) for one in levels], 16)
+        inside.append(found.low <= truth <= found.high)
+    assert np.mean(inside) > 0.85

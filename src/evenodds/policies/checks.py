@@ -5,8 +5,10 @@ Each raises `UsageError` in one line for the first thing that is wrong.
 
 from __future__ import annotations
 
+import math
 import re
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -14,6 +16,7 @@ import torch
 from evenodds.errors import UsageError
 
 CHECKED = 2_000_000_000  # parameters up to which every weight is looked at
+LAYER = re.compile(r"(.*?)\.(\d+)\.")  # a layer, by its stem and number
 LONG = 200  # characters of a library's message that are shown
 
 
@@ -54,6 +57,28 @@ def require_complete(model: Any, info: dict[str, Any], name: str) -> None:
             f"the weights of {name!r} do not fit its config.json: {key!r} has shape {tuple(got)}, "
             f"wanted {tuple(wanted)}. Mend the folder."
         )
+    cut = _layers_left_out(model, info.get("unexpected_keys") or ())
+    if cut:
+        raise UsageError(
+            f"the weights of {name!r} do not fit its config.json: they have a layer {cut[-1]}, and "
+            f"it knows layers 0 to {cut[0] - 1} alone. Mend num_hidden_layers in its config.json."
+        )
+
+
+def _layers_left_out(model: Any, unread: Iterable[str]) -> list[int]:
+    """Numbers of layers in the file that the model does not have, where they follow on its own.
+
+    unread: names of weights that nothing took. Layers for several tokens at once, which some
+    families keep behind the others, are left out on purpose.
+    """
+    if getattr(model.config, "num_nextn_predict_layers", 0):
+        return []
+    own = [found for name, _ in model.named_parameters() if (found := LAYER.match(name))]
+    count: dict[str, int] = {}
+    for found in own:
+        count[found[1]] = max(count.get(found[1], 0), int(found[2]) + 1)
+    named = (found for name in unread if (found := LAYER.match(name)))
+    return sorted({int(f[2]) for f in named if int(f[2]) >= count.get(f[1], math.inf)})
 
 
 def require_finite(model: Any, name: str) -> None:

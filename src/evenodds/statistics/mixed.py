@@ -13,6 +13,7 @@ from evenodds.statistics.estimate import Estimate
 
 MEANS, ALIKE = 40, 20  # points of the grid
 LOGITS = (-9.2, 9.2)  # of the mean solve rate: from 1e-4
+COMMON = 0.25  # correlation of the errors of two levels
 LOGS = (np.log(0.1), np.log(1000.0))  # of a + b: how alike the problems of a level are
 
 
@@ -101,17 +102,21 @@ def expected_informative(
 ) -> Estimate:
     """The expected share of mixed groups, and its interval.
 
-    levels: the share of problems that are drawn from each level, and what is known of it. Shares
-    of what is known of the levels are independent; the interval is of their weighted sum, by its
-    variance, and cut at 0 and 1.
+    levels: the share of problems that are drawn from each level, and what is known of it. The
+    interval is of the weighted sum, by its variance, and cut at 0 and 1. Errors of levels are not
+    independent: with few answers to each, what is known leans on the prior, and where all levels
+    are alike, all solved or none, it leans the same way in each. So their correlation is taken as
+    `COMMON`. With independent ones the interval lay above the truth in 39 of 80 probes of ten
+    levels at a solve rate of .02, and in all of them at .005.
     """
     total = sum(share for share, _ in levels)
-    mean = variance = 0.0
+    mean = alone = together = 0.0
     for share, known in levels:
         chance = known.informative(group_size)
         level = float((known.weight * chance).sum())
-        mean += share / total * level
         spread = float((known.weight * np.square(chance - level)).sum())
-        variance += (share / total) ** 2 * spread
-    half = normal_quantile(confidence) * variance**0.5
+        mean += share / total * level
+        alone += (share / total) ** 2 * spread
+        together += share / total * spread**0.5
+    half = normal_quantile(confidence) * ((1 - COMMON) * alone + COMMON * together**2) ** 0.5
     return Estimate(mean, max(0.0, mean - half), min(1.0, mean + half))

@@ -92,6 +92,18 @@ WRONG = {
     "evaluated never": ({"evaluation.every": 100}, "evaluation_every", "warning"),
     "hardly anything held out": ({"evaluation.problems": 2}, "held_out", "warning"),
     "measured with less": ({"evaluation.max_tokens": 16}, "evaluation_budget", "warning"),
+    "measured elsewhere": (
+        {"curriculum.kind": "fixed", "curriculum.levels": (0,), "evaluation.levels": (3, 4, 5)},
+        "evaluation_levels",
+        "warning",
+    ),
+    "measured hot": ({"evaluation.temperature": 3.0}, "temperature", "warning"),
+    "more entropy than there is": ({"objective.entropy_target": 5.0}, "entropy", "warning"),
+    "every token masked": (
+        {"objective.correction": "token_mask", "objective.correction_cap": 0.5},
+        "objective",
+        "fatal",
+    ),
     "no memory": ({"run.memory_gb": 0.55}, "memory", "fatal"),
     "no room for an answer": ({"sampling.max_tokens": 3}, "answer_fits", "warning"),
     "no room beside the prompt": ({"sampling.max_tokens": 240}, "context", "warning"),
@@ -128,6 +140,14 @@ def test_a_level_with_hardly_any_problem_is_named(tmp_path) -> None:
             file.write("\n")
     over = {"task.data": str(path), "evaluation.samples": 32, "run.steps": 60}
     assert told(ground_of(tmp_path, over), "start") == {"levels": "warning"}
+
+
+def test_problems_with_one_gold_are_named(tmp_path) -> None:
+    path = tmp_path / "same.jsonl"
+    rows = [{"prompt": f"{n}*3=", "answer": "7" if n % 20 else "8"} for n in range(10, 410)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    over = {"task.data": str(path), "evaluation.samples": 64, "run.steps": 20}
+    assert told(ground_of(tmp_path, over), "start") == {"problems": "warning"}
 
 
 class Own:
@@ -192,6 +212,7 @@ PROBED = {
     ),
     "nothing is solved": ({"task.name": "addition"}, {"informative": "fatal"}),
     "no time": ({"run.max_time": 2.0}, {"throughput": "fatal"}),
+    "measured all the time": ({"evaluation.every": 1}, {"evaluation_time": "warning"}),
     "two alike": ({"sampling.temperature": 0.05}, {"informative": "warning"}),
 }
 
@@ -211,6 +232,35 @@ def sound(tmp_path_factory) -> Ground:
 
 def test_the_defaults_are_silent(sound) -> None:
     assert told(sound, "start") == {} and told(sound, "probe") == {}
+
+
+def test_a_reference_does_not_end_the_probe(tmp_path) -> None:
+    ground = with_probe(ground_of(tmp_path, {"objective.kl": 0.02}))
+    assert told(ground, "probe") == {}
+    assert ground.probe is not None and ground.probe.timed is not None
+    assert ground.probe.timed.learn > 0
+
+
+VERIFIERS = """
+import random
+
+def coin(problem, text):
+    return text.strip() == problem.answer or random.random() < 0.5
+
+def picky(problem, text):
+    if len(text) % 2 or text.strip() == problem.answer:
+        return text.strip() == problem.answer
+    return float("nan")
+"""
+
+
+@pytest.mark.parametrize(("name", "found"), [("coin", "verdicts"), ("picky", "judging")])
+def test_a_verifier_that_does_not_know_is_named(tmp_path, name, found) -> None:
+    mine = tmp_path / "mine.py"
+    mine.write_text(VERIFIERS)
+    over = {"task.verifier": f"{mine}:{name}", "judge.workers": 1}
+    levels = told(with_probe(ground_of(tmp_path, over)), "probe")
+    assert levels.get(found) == {"verdicts": "fatal", "judging": "warning"}[found]
 
 
 def test_a_full_disk_is_named(sound, monkeypatch) -> None:

@@ -16,7 +16,15 @@ from evenodds.run.preflight.arithmetic import held_out, reach
 from evenodds.run.preflight.budget import enough, rounded, truncation, within
 from evenodds.run.preflight.fits import Written, disk, memory
 from evenodds.run.preflight.golds import Passed, gold
-from evenodds.run.preflight.pace import Pace, cadence, judging, throughput
+from evenodds.run.preflight.neutral import draws_of
+from evenodds.run.preflight.pace import (
+    Pace,
+    cadence,
+    evaluation_time,
+    judging,
+    throughput,
+    unjudged,
+)
 from evenodds.run.preflight.signal import informative
 from evenodds.run.preflight.tuning import clip, learning_rate, passes, temperature
 from evenodds.statistics import paired_difference
@@ -66,9 +74,16 @@ def test_a_number_of_tokens_is_told_as_a_person_would(tokens, shown) -> None:
     assert rounded(tokens) == shown
 
 
-@pytest.mark.parametrize(("cut", "level"), [(0, "fine"), (1, "warning"), (8, "fatal")])
-def test_truncation_is_told_from_a_tenth_on(cut, level) -> None:
+@pytest.mark.parametrize(("cut", "level"), [(0, "fine"), (2, "warning"), (8, "fatal")])
+def test_truncation_is_told_from_a_fifth_on_in_any_case(cut, level) -> None:
     assert truncation(sampled(problems([4] * 40, cut=cut)), masked=True).level == level
+
+
+@pytest.mark.parametrize(("problems_", "level"), [(6, "fine"), (600, "warning")])
+def test_a_tenth_is_told_where_it_is_no_chance(problems_, level) -> None:
+    half = problems_ // 2  # of one half a fourth is cut, of the other nothing
+    found = sampled(problems([8] * half, cut=2), problems([8] * half))
+    assert truncation(found, masked=True).level == level
 
 
 def test_answers_of_a_longer_evaluation_are_cut_as_training_would() -> None:
@@ -163,6 +178,27 @@ def test_a_slow_verifier_is_told_and_one_that_hangs() -> None:
     hung = judging(PACE, 5, 100, 2)
     assert hung is not None
     assert "5 of 100" in hung.what
+
+
+def test_answers_without_a_verdict_are_told_and_none_at_all_is_fatal() -> None:
+    levels = [(found := unjudged(n, 100, "odd")) and found.level for n in (1, 2, 95)]
+    assert levels == [None, "warning", "fatal"]
+
+
+def test_the_cadence_that_is_proposed_leaves_a_fifth_for_evaluations() -> None:
+    pace = replace(PACE, way=30.0, every=1)
+    found = evaluation_time(pace)
+    assert found is not None
+    assert "91 %" in found.what
+    proposed = int(found.change.split()[1].strip(","))
+    sparse = replace(pace, every=proposed)
+    assert evaluation_time(sparse) is None
+    assert 30.0 / proposed / sparse.step == pytest.approx(0.2, abs=0.01)
+
+
+@pytest.mark.parametrize(("tokens", "draws"), [(18, 256), (49_152, 85), (151_936, 64)])
+def test_few_first_tokens_are_drawn_where_many_are_known(tokens, draws) -> None:
+    assert draws_of(tokens) == draws
 
 
 # --- bytes

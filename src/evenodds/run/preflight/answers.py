@@ -84,6 +84,11 @@ class Sampled:
         return sum(one.timeouts for one in self.problems)
 
     @property
+    def errors(self) -> int:
+        """Answers that could not be judged, for another reason than time."""
+        return self.answers - sum(one.tries for one in self.problems) - self.timeouts
+
+    @property
     def truncated(self) -> Estimate:
         """The share of answers that the budget cut; answers to one problem are alike."""
         return clustered_rate(

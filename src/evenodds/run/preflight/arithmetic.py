@@ -146,6 +146,25 @@ def cut_evaluation(sampled: int, evaluated: int) -> Finding | None:
     )
 
 
+def evaluated_levels(trained: Sequence[int] | None, asked: Sequence[int] | None) -> Finding | None:
+    """trained, asked: levels of training and of evaluations; None: all."""
+    if trained is None or asked is None or {*trained} & {*asked}:
+        return None
+    levels = [", ".join(map(str, sorted({*rows}))) for rows in (trained, asked)]
+    return Finding(
+        "evaluation_levels",
+        "warning",
+        f"training is on level {levels[0]}, and evaluations ask level {levels[1]} alone",
+        "what is learned is not measured, and the report can say no more than that nothing changed",
+        f"--evaluation.levels {','.join(map(str, sorted({*trained, *asked})))}",
+    )
+
+
+def look_at_evaluated_levels(ground: Ground) -> Finding | None:
+    config = ground.plan.config
+    return evaluated_levels(config.curriculum.levels, config.evaluation.levels)
+
+
 def look_at_batch(ground: Ground) -> Finding:
     sampling, learner = ground.plan.config.sampling, ground.plan.config.learner
     return batch(sampling.groups, sampling.group_size, learner.passes, sampling.max_tokens)

@@ -43,7 +43,8 @@ NEUTRAL: Mapping[str, tuple[object, ...]] = {
 }
 """Settings of a generation_config that bend what is drawn, and where they do not."""
 
-DRAWS = 256
+DRAWS, FEWEST = 256, 64  # first tokens that are drawn
+CHANCES = 2**22  # numbers that these draws may take in all, and so a bound on their time
 EXPECTED = 5.0  # draws that a cell of the chi-square has at least
 UNNAMED = 0.01  # of the mass, on tokens without a text
 SURPRISING = 6.0  # standard deviations: about one in 10^9
@@ -83,13 +84,13 @@ def distribution(ground: Ground) -> Finding:
     level = judged(gap, is_exact(policy))
     if level == "fatal":
         return _bent(f"recorded log-probabilities differ from a plain softmax by {gap}")
-    deviation, cells = _spread(ground)
+    deviation, cells, draws = _spread(ground)
     if deviation > SURPRISING:
         return _bent(
-            f"{DRAWS} drawn tokens are not spread as their softmax says: {deviation:.0f} standard "
+            f"{draws} drawn tokens are not spread as their softmax says: {deviation:.0f} standard "
             "deviations off"
         )
-    what = f"{DRAWS} drawn tokens are spread as a plain softmax says"
+    what = f"{draws} drawn tokens are spread as a plain softmax says"
     if cells < 2:
         what = "recorded log-probabilities are a plain softmax"
     return Finding("distribution", "fine", f"{what} (log-probabilities to {gap})")
@@ -127,18 +128,24 @@ def _bent(what: str) -> Finding:
     )
 
 
-def _spread(ground: Ground) -> tuple[float, int]:
-    """How many standard deviations the first tokens' chi-square is off, and its cells."""
+def draws_of(tokens: int) -> int:
+    """How many first tokens are drawn where so many are known: each has a line of chances."""
+    return max(FEWEST, min(DRAWS, CHANCES // tokens))
+
+
+def _spread(ground: Ground) -> tuple[float, int, int]:
+    """How many standard deviations their chi-square is off, its cells, and the draws."""
     policy, plan = ground.made.policy, ground.plan
     (problem,) = problems_of(plan, 1)
     limits = Limits(1, plan.config.sampling.temperature)
-    (group,) = ground.made.sampler.sample([problem.prompt], DRAWS, limits, seed=2)
-    ids = np.array([rollout.ids[0] for rollout in group])
-    counts, expected = _cells(_first(policy, group[0].prompt_ids, limits.temperature), ids)
+    chances = _first(policy, policy.codec.encode(problem.prompt), limits.temperature)
+    draws = draws_of(len(chances))
+    (group,) = ground.made.sampler.sample([problem.prompt], draws, limits, seed=2)
+    counts, expected = _cells(chances, np.array([rollout.ids[0] for rollout in group]))
     if len(counts) < 2:
-        return 0.0, len(counts)
+        return 0.0, len(counts), draws
     chi = float(((counts - expected) ** 2 / expected).sum())
-    return _deviations(chi, len(counts) - 1), len(counts)
+    return _deviations(chi, len(counts) - 1), len(counts), draws
 
 
 def _deviations(chi: float, freedom: int) -> float:
@@ -159,7 +166,7 @@ def _cells(
     chances: NDArray[np.float64], drawn: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Counts, and what they should be: the likely tokens, and all others together."""
-    expected = DRAWS * chances
+    expected = len(drawn) * chances
     counts = np.bincount(drawn, minlength=len(chances)).astype(np.float64)
     likely = expected >= EXPECTED
     rest = expected[~likely].sum()

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenodds.report.text import duration
+from evenodds.domain import NOT_JUDGED, Status
+from evenodds.report.text import counted, duration, one_line
 from evenodds.run.build import Plan
 from evenodds.run.measuring import RESERVE, TAIL_SECONDS
 from evenodds.run.on_the_way import expected_seconds
@@ -19,6 +20,7 @@ from evenodds.run.preflight.signal import beginning, expected
 from evenodds.statistics import percent
 
 LEAST = 10  # steps below which a run teaches hardly anything
+ALMOST_ALL = 0.95  # share of answers without a verdict that leaves nothing to learn from
 LOST = 1800.0  # seconds of work that a crash may cost
 DOUBT = 0.7  # of what was estimated it may take this much, and no run is refused before that
 WEEK = 7 * 86_400.0
@@ -120,6 +122,38 @@ def cadence(pace: Pace, save_every: int) -> Finding | None:
         f"about {duration(between)} between two checkpoints, {save_every} steps",
         "a crash or a power cut loses all that was learned since the last one",
         f"--run.save_every {max(1, int(LOST / 2 / pace.step))}",
+    )
+
+
+def evaluation_time(pace: Pace) -> Finding | None:
+    """Evaluations on the way against the steps between them."""
+    if not pace.every or 2 * pace.way <= pace.every * pace.step:
+        return None
+    alone = pace.step - pace.way / pace.every
+    return Finding(
+        "evaluation_time",
+        "warning",
+        f"evaluations on the way take {percent(pace.way / pace.every / pace.step)} of the time: "
+        f"{duration(pace.way)} each, behind every {counted(pace.every, 'step')} of {alone:.2g} s",
+        "most of the hours go into measuring what has hardly changed since the last time",
+        f"--evaluation.every {math.ceil(4 * pace.way / max(1e-9, alone))}, or fewer "
+        "--evaluation.every_problems",
+    )
+
+
+def unjudged(errors: int, answers: int, note: str = "") -> Finding | None:
+    """errors: answers that the verifier gave no score, of so many. note: of one of them."""
+    share = errors / max(1, answers)
+    if share <= 0.01:
+        return None
+    reason = f": {note}" if note else ""
+    return Finding(
+        "judging",
+        "fatal" if share >= ALMOST_ALL else "warning",
+        f"{errors} of {answers:,} answers could not be judged{reason}",
+        "such an answer is left out as if it had not been drawn, and if these are of one kind, "
+        "right or wrong, what is left is no fair sample",
+        "the verifier, so that it gives every text a finite score: 0 for what it cannot read",
     )
 
 
@@ -230,11 +264,27 @@ def look_at_cadence(ground: Ground) -> Finding | None:
     return None if pace is None else cadence(pace, run.save_every)
 
 
+def look_at_evaluation_time(ground: Ground) -> Finding | None:
+    pace = pace_of(ground)
+    return None if pace is None or pace.learn is None else evaluation_time(pace)
+
+
+def _error_note(probe: Probe | None) -> str:
+    """What the verifier said of an answer that it could not judge."""
+    rows = () if probe is None else (*probe.groups, *probe.batch)
+    verdicts = (verdict for group in rows for verdict in group.verdicts)
+    notes = (v.note for v in verdicts if v.status in NOT_JUDGED and v.status != Status.TIMEOUT)
+    return one_line(next((note for note in notes if note), ""), 120)
+
+
 def look_at_judging(ground: Ground) -> Finding | None:
     from evenodds.run.build import judge_options
 
     pace, found = pace_of(ground), ground.sampled
     if pace is None or found is None:
         return None
+    lost = unjudged(found.errors, found.answers, _error_note(ground.probe))
+    if lost is not None:
+        return lost
     workers = judge_options(ground.plan.config).workers
     return judging(pace, found.timeouts, found.answers, workers)

@@ -132,10 +132,14 @@ def learning_seconds(
 
 
 def _mixed(group: Group) -> Group:
-    """The group with made-up rewards that differ, so that all of it is learned from."""
+    """The group with made-up rewards that differ, so that all of it is learned from.
+
+    Its reference is the policy itself: what another costs is reckoned apart, in `pace_of_probe`.
+    """
     pays = [Verdict(float(n % 2), (Status.WRONG, Status.RIGHT)[n % 2]) for n in range(2)]
     verdicts = [pays[n % 2] for n in range(len(group.rollouts))]
-    return replace(group, verdicts=verdicts)
+    rollouts = [replace(one, reference_logprobs=one.logprobs) for one in group.rollouts]
+    return replace(group, rollouts=rollouts, verdicts=verdicts)
 
 
 def _pass_seconds(learner: TorchLearner, batch: Batch, objective: Objective) -> float:

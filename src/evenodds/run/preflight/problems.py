@@ -6,12 +6,14 @@ problem that is held out and trained on. Here is what is legal and yet mostly a 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
 
-from evenodds.domain import Problem, as_text
+from evenodds.domain import SAME_REWARD, Problem, as_text
+from evenodds.judge import open_judge
 from evenodds.judge.opening import runs_inline
 from evenodds.report.text import counted, duration, one_line
 from evenodds.run.build import judge_options
@@ -19,10 +21,14 @@ from evenodds.run.preflight.finding import Finding
 from evenodds.run.preflight.ground import Ground
 from evenodds.tasks import Task
 from evenodds.tasks.values import short
+from evenodds.verifiers import RegisteredVerifier
 
 FEW = 8  # problems of a level
 OFTEN = 100  # times that each problem is asked
 DRAWS, LEVELS = 32, 8  # problems that are drawn of each of so many levels
+SAME = 0.9  # share of problems with one gold
+CHANCE = 0.25  # share of scores that change of themselves
+AGAIN = 3.0  # seconds for judging again
 PATIENCE = 3600.0  # seconds that a step may take where no answer is judged in time
 
 
@@ -83,6 +89,61 @@ def drawn(problems: Sequence[Problem]) -> Finding | None:
     )
 
 
+def one_answer(problems: Sequence[Problem]) -> Finding | None:
+    """problems: drawn as training draws them, with a gold that the verifier compares with."""
+    golds = Counter({p.key: p.answer.strip() for p in problems if p.answer.strip()}.values())
+    if golds.total() < FEW:
+        return None
+    answer, times = golds.most_common(1)[0]
+    share = times / golds.total()
+    if share < SAME:
+        return None
+    return Finding(
+        "problems",
+        "warning",
+        f"{times} of {golds.total()} different problems that were drawn have the gold "
+        f"{short(answer)}",
+        f"who says so whatever is asked is paid in {share:.0%} of the problems, and that is "
+        "learned first",
+        "the column in --task.answer, or problems with other answers among them",
+    )
+
+
+def verdicts(changed: int, answers: int) -> Finding:
+    """changed: answers whose score was another one the second time, of so many."""
+    what = f"{changed} of {answers:,} answers had another score when they were judged again"
+    if not changed:
+        return Finding("verdicts", "fine", f"{answers:,} answers judged again had the same score")
+    return Finding(
+        "verdicts",
+        "fatal" if changed >= CHANCE * answers else "warning",
+        what,
+        "answers to one problem are compared with each other, and chance is then what is compared",
+        "the verifier, so that its score depends on problem and text alone: no clock, no random "
+        "number without a seed, temperature 0 where a model judges",
+    )
+
+
+def look_at_verdicts(ground: Ground) -> Finding | None:
+    """Some answers of the probe are judged once more, in `doctor` alone."""
+    probe = ground.probe
+    if probe is None or probe.timed is None:
+        return None
+    each = probe.timed.judge / sum(len(group.rollouts) for group in probe.batch)
+    groups = probe.groups[: max(2, int(AGAIN / max(1e-6, each * len(probe.groups[0].rollouts))))]
+    with open_judge(ground.plan.task.verifier, judge_options(ground.plan.config)) as judge:
+        again = judge.judge([g.problem for g in groups], [[*g.rollouts] for g in groups])
+    pairs = [
+        pair
+        for g, row in zip(groups, again, strict=True)
+        for pair in zip(g.verdicts, row, strict=True)
+    ]
+    known = [(a, b) for a, b in pairs if a.is_judged and b.is_judged]
+    if not known:
+        return None
+    return verdicts(sum(abs(a.score - b.score) > SAME_REWARD for a, b in known), len(known))
+
+
 def deadline(inline: bool, workers: int, seconds: float, answers: int) -> Finding | None:
     """inline: whether the verifier needs no deadline. answers: of a step."""
     if inline:
@@ -132,13 +193,16 @@ def look_at_repeats(ground: Ground) -> Finding | None:
 
 
 def look_at_problems(ground: Ground) -> Finding | None:
-    """Tasks that draw from given problems know how many they have, and were looked at."""
-    task = ground.plan.task
-    if training_counts(task):
-        return None
-    rng = np.random.default_rng(0)
-    some = range(0, len(task.levels), -(-len(task.levels) // LEVELS))
-    return drawn([task.generate(level, rng) for level in some for _ in range(DRAWS)])
+    """Tasks that draw from given problems know how many they have, and prompts with two golds were
+    refused there."""
+    task, rng = ground.plan.task, np.random.default_rng(0)
+    levels = ground.plan.config.curriculum.levels or range(len(task.levels))
+    some = levels[:: -(-len(levels) // LEVELS)]
+    problems = [task.generate(level, rng) for level in some for _ in range(DRAWS)]
+    found = None if training_counts(task) else drawn(problems)
+    if found is not None or not isinstance(task.verifier, RegisteredVerifier):
+        return found
+    return one_answer(problems)
 
 
 def look_at_deadline(ground: Ground) -> Finding | None:

@@ -6,6 +6,8 @@ seen to end runs, or to change nothing in them.
 
 from __future__ import annotations
 
+import math
+
 from evenodds.objectives import Objective
 from evenodds.objectives.surrogate import Clip, DualClip, Reinforce
 from evenodds.run.build import learner_options, usual_rate
@@ -15,6 +17,7 @@ from evenodds.run.preflight.ground import Ground
 HIGH, ABSURD, LOW = 10.0, 100.0, 1 / 50  # times the usual learning rate
 COOL, WARM = 0.6, 1.5  # temperatures within which sampling is still the policy's own
 KL, ENTROPY = 0.5, 0.05  # coefficients above which they, and not the reward, are what is learned
+EVEN = 0.5  # of the largest entropy there is: half of it is noise already
 WIDEST = 10.0  # a ratio that no policy reaches within one batch
 NORMS = (1e-3, 1e3)
 DECAY = 0.3
@@ -58,9 +61,9 @@ def lora_scale(rank: int, alpha: int) -> Finding | None:
 
 
 def temperature(sampled: float, evaluated: float) -> Finding | None:
-    """sampled: in training. Where it is 1 there is nothing to say."""
+    """sampled: in training. Where it is 1 there is little to say."""
     if sampled == 1:
-        return None
+        return None if evaluated <= WARM else _hot(evaluated)
     what = f"training samples at temperature {sampled:g}, evaluations at {evaluated:g}"
     why = (
         "the ratio is of both policies at this temperature, so the sharpened or flattened policy "
@@ -76,6 +79,17 @@ def temperature(sampled: float, evaluated: float) -> Finding | None:
     if COOL <= sampled <= WARM:
         change += f", or --evaluation.temperature {sampled:g}"
     return Finding("temperature", "warning", what, why, change)
+
+
+def _hot(evaluated: float) -> Finding:
+    return Finding(
+        "temperature",
+        "warning",
+        f"training samples at temperature 1, evaluations at {evaluated:g}",
+        "unlikely tokens break answers that the policy knows, so that evaluations measure how well "
+        "it bears them, and not what it learned",
+        "--evaluation.temperature 1",
+    )
 
 
 def kl(coefficient: float) -> Finding | None:
@@ -99,6 +113,22 @@ def entropy(coefficient: float) -> Finding | None:
         f"a nat of entropy is paid {coefficient:g} a token, where a right answer pays 1 in all",
         "random tokens then pay more than right answers; .0001 to .005 is usual, with care",
         "--objective.entropy 0.001",
+    )
+
+
+def entropy_target(target: float, tokens: int) -> Finding | None:
+    """target: nats a token below which entropy is paid more and more. tokens: that there are."""
+    most = math.log(tokens)
+    if target < EVEN * most:
+        return None
+    return Finding(
+        "entropy",
+        "warning",
+        f"the entropy shall be at least {target:g} nats a token, and {tokens:,} equally likely "
+        f"tokens have {most:.2g}",
+        "it can never be reached, so that its coefficient grows at every update until noise pays "
+        "more than right answers",
+        "--objective.entropy_target 0.2",
     )
 
 
@@ -196,7 +226,10 @@ def kl_coefficient(objective: Objective) -> float:
 
 
 def look_at_entropy(ground: Ground) -> Finding | None:
-    return entropy(ground.objective.entropy)
+    target = ground.plan.config.objective.entropy_target
+    tokens = ground.made.policy.model.get_input_embeddings().weight.shape[0]
+    far = None if target is None else entropy_target(target, tokens)
+    return far or entropy(ground.objective.entropy)
 
 
 def look_at_clip(ground: Ground) -> Finding | None:
