@@ -88,6 +88,11 @@ class Trainable(Scorer, Protocol):
     def frozen(self) -> Scorer: ...
 
 
+def bytes_learned(policy: Trainable) -> int:
+    """Bytes of the parameters that learn."""
+    return sum(value.numel() * value.element_size() for value in policy.trainable().values())
+
+
 class Learner(Protocol):
     """The half of a policy that changes it."""
 

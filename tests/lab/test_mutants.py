@@ -45,7 +45,7 @@ OBJECTIVE, RATIO, SURROGATE, REDUCE, PENALTY, CORRECTION, SHAPING = (
 )
 ALONE, SAMPLER, CUT = "KL in the loss, alone", "sampler is not the learner", "truncated answers"
 
-STD = "std = float(rewards.std(ddof=ddof))"
+STD = "std = float(shifted(rewards).std(ddof=ddof))"
 OTHER_STDS = [  # each is the std itself for right or wrong among two or three
     Mutant(
         "std by the range",
@@ -71,7 +71,7 @@ OTHER_STDS = [  # each is the std itself for right or wrong among two or three
 MUTANTS = [
     # credit
     *OTHER_STDS,
-    Mutant("forgets the mean", CREDIT, "rewards - rewards.mean() if", "rewards * 1.0 if"),
+    Mutant("forgets the mean", CREDIT, "near - near.mean()", "near * 1.0"),
     Mutant("sample std", CREDIT, "std(ddof=ddof)", "std(ddof=1 - ddof)"),
     Mutant("no floor", CREDIT, "deviation / (std + delta)", "deviation / std", "credit"),
     Mutant("no std", CREDIT, "deviation / (std + delta)", "deviation"),

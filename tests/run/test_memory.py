@@ -188,7 +188,7 @@ def test_a_model_that_cannot_be_looked_at_is_refused_as_a_run_would(capsys, monk
     [
         ('{"model_type": "vit"}', (), "is no causal language model"),
         ('{"model_type": "blorb"}', (), "cannot load a model"),
-        ("{", (), "cannot load a model"),
+        ("{", (), "'config.json' is no JSON"),
         (json.dumps(CONFIG), ("--policy.device", "cuda"), "there is no 'cuda' device here"),
         (json.dumps(CONFIG), ("--policy.device", "cuda:x"), "there is no device 'cuda:x'"),
         (json.dumps(CONFIG), ("--policy.device", "cudax"), "unknown device 'cudax'"),

@@ -113,6 +113,7 @@ def test_the_configuration_is_written_first_and_the_rest_can_be_made_up_for(
         with pytest.raises(KeyboardInterrupt):
             run.begin(make_config({}), TASK, ["evenodds"])
     assert folder.config.exists() and not folder.checker.exists()
+    folder.passports.mkdir()
     folder.data.write_text("{}")
     run.begin(make_config({}), TASK, ["evenodds"], {"device": "cpu"})
     assert folder.checker.exists() and folder.data.read_text() == "{}"

@@ -24,6 +24,7 @@ from evenodds.policies.policy import Policy
 from evenodds.policies.quiet import is_cut_off, quietly, silence_transformers
 from evenodds.policies.vetted import held_by, require_vetted
 from evenodds.policies.vetted.files import read_object
+from evenodds.policies.vetted.weights import require_adapter
 
 __all__ = ["PolicyOptions", "load_policy", "merged", "outline", "resolve", "silence_transformers"]
 
@@ -171,8 +172,11 @@ def _load_parts(source: str, name: str) -> tuple[Any, Any]:
     return config, tokenizer
 
 
-def _without_weights(config: Any, source: str, name: str) -> Any:
-    """The model on the meta device: shapes, and nothing else."""
+def _without_weights(config: Any, source: str, name: str, planned: bool = False) -> Any:
+    """The model on the meta device: shapes, and nothing else.
+
+    planned: weights need not be there yet, as for a plan of the memory. Shapes cost nothing.
+    """
     from transformers import AutoModelForCausalLM
 
     held = held_by(Path(source), name) if Path(source).is_dir() else None
@@ -183,7 +187,7 @@ def _without_weights(config: Any, source: str, name: str) -> Any:
         raise UsageError(
             f"{name!r} is no causal language model: {one_line(error)} Choose another policy."
         ) from error
-    if held is not None:
+    if held is not None and (held.bytes or not planned):
         buffers = sum(buffer.numel() * buffer.element_size() for buffer in model.buffers())
         held.require_enough(model.num_parameters(), buffers, name)
     return model
@@ -246,7 +250,7 @@ def outline(options: PolicyOptions, anywhere: bool = False) -> tuple[Policy, int
     absent = anywhere and is_cuda and not torch.cuda.is_available()
     device = _device(options.device) if absent else pick_device(options.device)
     config, tokenizer = _load_parts(source, options.name)
-    model = _without_weights(config, source, options.name)
+    model = _without_weights(config, source, options.name, planned=True)
     size = model.num_parameters()
     known = "bfloat16" if absent and options.dtype == "auto" and size > SMALL else options.dtype
     model.to(pick_dtype(known, device, size))
@@ -336,6 +340,7 @@ def _load_adapter(folder: Path, options: PolicyOptions) -> Policy:
     from peft import PeftModel
 
     base = str(_adapter_config(folder).base_model_name_or_path)
+    require_adapter(folder, options.name)
     policy = load_policy(replace(options, name=base, adapter="none"))
     try:
         with quietly() as seen:

@@ -96,11 +96,6 @@ class Policy:
         return {n: p for n, p in self.model.named_parameters() if p.requires_grad}
 
     @property
-    def bytes_learned(self) -> int:
-        """Bytes of the parameters that learn."""
-        return sum(p.numel() * p.element_size() for p in self.trainable().values())
-
-    @property
     def can_share(self) -> bool:
         """Whether answers may see a prompt that stands once for all of them."""
         return self.fused is not None

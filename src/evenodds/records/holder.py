@@ -75,7 +75,7 @@ def where_held(folder: Path) -> Literal["here", "elsewhere", ""]:
     name holds nothing, also where another process has its number by now.
     """
     pid, host, start = _read(folder)
-    if pid <= 0:
+    if pid <= 0 or not host:
         return ""
     if host != socket.gethostname():
         return "elsewhere"

@@ -119,6 +119,7 @@ def _train(
     prepare_environment()
     folder, before = found
     objective = objective_of(plan.config)  # from here on torch is there
+    from evenodds.learner import bytes_learned
     from evenodds.run.engine import prepare_process, read_sittings
     from evenodds.run.session import Session
 
@@ -128,7 +129,7 @@ def _train(
     made = make(plan, objective)
     budget = evaluation_budget(plan.config)
     plan = replace(plan, control=readable(plan.control, made.policy, budget))
-    require_room(folder, made.policy.bytes_learned, plan.config.run.keep)
+    require_room(folder, bytes_learned(made.policy), plan.config.run.keep)
     warned = preflight.before(Ground(plan, objective, made, folder))
     with Interrupts() as interrupts, held(plan.config, folder, before) as folder:
         session = Session(

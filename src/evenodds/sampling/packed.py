@@ -44,6 +44,19 @@ def multiply(x: Tensor, packed: Tensor, bias: Tensor | None = None) -> Tensor:
     return torch.ops.mkldnn._linear_pointwise(x, packed, bias, "none", [], "")
 
 
+@dataclass(frozen=True)
+class _Read:
+    """Where weights stood and how often they had been written.
+
+    kept: the weights themselves, so that no others can come to lie at their address.
+    """
+
+    address: int
+    version: int
+    dtype: torch.dtype
+    kept: Tensor = field(compare=False, repr=False)
+
+
 def _state(linears: Sequence[Any]) -> Any:
     """Equal as long as nobody has written the weights; never equal where they learn.
 
@@ -53,7 +66,10 @@ def _state(linears: Sequence[Any]) -> Any:
     if any(weight.requires_grad for weight in weights):
         return object()
     merged = [list(getattr(linear, "merged_adapters", ())) for linear in linears]
-    return merged, [(w.data_ptr(), w._version, w.dtype) for w in weights]  # pyright: ignore[reportPrivateUsage]
+    return merged, [
+        _Read(w.data_ptr(), w._version, w.dtype, w.detach())  # pyright: ignore[reportPrivateUsage]
+        for w in weights
+    ]
 
 
 class PackedLinear(nn.Module):

@@ -7,8 +7,13 @@ was begun. Whoever may connect, which is every user of this machine, could fill 
 from __future__ import annotations
 
 import asyncio
+import signal
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any
 
+import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 PATIENCE = 10.0  # seconds that a whole request may take to come
@@ -30,3 +35,34 @@ class Patient(H11Protocol):
             self.transport.close()
         else:
             self.loop.call_later(PATIENCE, self._look, now)
+
+
+class Interruptible(uvicorn.Server):
+    """A server that ends at a signal, and then does what the signal did before it was there.
+
+    The library sends itself the signal once more instead, which counts as a second one.
+    """
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        asked: list[int] = []
+
+        def note(number: int, frame: Any) -> None:
+            asked.append(number)
+            self.handle_exit(number, frame)
+
+        earlier = {n: signal.signal(n, note) for n in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in earlier.items():
+                signal.signal(number, handler)
+        for number in asked[:1]:
+            handler = earlier[signal.Signals(number)]
+            if callable(handler):
+                handler(number, None)
+            else:
+                signal.raise_signal(number)

@@ -51,7 +51,7 @@ def serve(
 
     from evenodds.viewer.app import make_app
     from evenodds.viewer.pages import compile_templates
-    from evenodds.viewer.patient import Patient
+    from evenodds.viewer.patient import Interruptible, Patient
 
     with listening(port) as socket_:
         number = int(socket_.getsockname()[1])
@@ -75,7 +75,7 @@ def serve(
         _soon(compile_templates)
         if opens:
             _soon(lambda: _open(address), 0.0)
-        uvicorn.Server(config).run(sockets=[socket_])
+        Interruptible(config).run(sockets=[socket_])
 
 
 def _soon(work: Callable[[], None], wait: float = 1.0) -> None:

@@ -65,7 +65,11 @@ def require_plain_weights(folder: Path, name: str) -> None:
             f"{name!r} has its weights in {pickles[0]!r}, a format that can run code, so it is "
             "never opened. Save them as safetensors."
         )
-    if sound == [ADAPTER]:
+
+
+def require_adapter(folder: Path, name: str) -> None:
+    """Raise `UsageError` where the weights of an adapter are not there; a plan needs none."""
+    if not (folder / ADAPTER).exists():
         raise refused(name, f"it has an {CONFIG}, but no {ADAPTER}")
 
 

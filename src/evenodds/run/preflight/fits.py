@@ -121,8 +121,10 @@ def written_by(ground: Ground, found: Sampled, steps: int) -> Written:
     section, every = config.evaluation, config.evaluation.every
     problems = section.problems * len(section.levels or ground.plan.task.levels)
     evaluated = problems * (section.samples + section.greedy)
+    from evenodds.learner import bytes_learned
+
     return Written(
-        checkpoint=checkpoint_bytes(ground.made.policy.bytes_learned),
+        checkpoint=checkpoint_bytes(bytes_learned(ground.made.policy)),
         kept=config.run.keep,
         step=rollout_bytes(answers, mean) + LINES,
         steps=steps,
