@@ -218,6 +218,8 @@ def _of_command(place: Ground, copy: Path, damage: Damage, ended: children.Ended
     parts = set(differences(place.whole, fingerprint(copy)))
     lost = {name.rpartition(".")[0] for name in damage.files if not (copy / name).exists()}
     other = {part for part in parts if not any(name in part for name in lost)} - {"names"}
+    # a folder that its manifest does not vouch for is not ours any more: it is set aside, and kept
+    other = {part for part in other if ".kept-" not in part}
     if other:
         return f"went on to another end: {sorted(other)}"
     return "told" if told else "undone"

@@ -96,7 +96,11 @@ def _at(moment: Moment) -> None:
 
     @wraps(inner)
     def called(*given: Any, **named: Any) -> Any:
-        number = given[1] if moment.where == "writing" else _step["number"]  # it lags behind
+        told = moment.where in (
+            "writing",
+            "evaluating",
+        )  # behind the step, or before it in a sitting
+        number = given[1] if told else _step["number"]
         _step["calls"] += number == moment.step
         now = (number, _step["calls"]) == (moment.step, moment.nth)
         if now and not moment.after:

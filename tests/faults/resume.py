@@ -24,6 +24,7 @@ SMALLER: dict[str, Any] = {
     "evaluation__problems": 1,
     "evaluation__samples": 1,
     "evaluation__greedy": "false",
+    "check__ignore": "truncation",  # two answers of eight tokens are often cut both
 }
 LORA = {"policy__adapter": "lora", "policy__rank": 2, "policy__alpha": 4}
 RECIPES = ("grpo", "dr_grpo", "dapo")
@@ -67,13 +68,17 @@ OTHERS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Arm:
-    """One configuration. whole: the fingerprint of its run that nobody disturbed."""
+    """One configuration. whole: the fingerprint of its run that nobody disturbed.
+
+    refills: steps in which a second round was drawn. updated: those in which something was learned.
+    """
 
     name: str
     root: Path
     settings: Mapping[str, Any]
     whole: dict[str, Any]
-    refills: tuple[int, ...]  # steps in which a second round was drawn
+    refills: tuple[int, ...]
+    updated: frozenset[int]
 
     def arguments(self, name: str) -> list[str]:
         return children.tiny(self.root, name, **self.settings)
@@ -101,7 +106,9 @@ def arm_of(name: str, root: Path, settings: Mapping[str, Any] | None = None) -> 
     assert ended.code == 0, ended.err
     rounds = {row["step"]: max(row["round"]) for row in rows(root / "whole" / "groups.jsonl")}
     refills = tuple(step for step, most in rounds.items() if most)
-    return Arm(name, root, settings, fingerprint(root / "whole"), refills)
+    lines = rows(root / "whole" / "metrics.jsonl")
+    updated = frozenset(row["step"] for row in lines if row.get("loss") is not None)
+    return Arm(name, root, settings, fingerprint(root / "whole"), refills, updated)
 
 
 def rows(path: Path) -> list[dict[str, Any]]:
@@ -150,7 +157,8 @@ def moments_of(arm: Arm) -> list[Moment]:
 def stories_of(arm: Arm, number: int) -> Iterator[Story]:
     """One for every step, in another way each; refills where there are; one of three deep."""
     kinds = moments_of(arm)
-    at = [_in_step(kinds[(step + 3 * number) % len(kinds)], step) for step in range(1, STEPS + 1)]
+    chosen = [kinds[(step + 3 * number) % len(kinds)] for step in range(1, STEPS + 1)]
+    at = [_in_step(kind, step, arm) for step, kind in enumerate(chosen, 1)]
     yield from (Story(arm.name, (moment,)) for moment in at)
     if arm.refills:
         yield Story(arm.name, (Moment(arm.refills[-1], "sampling", "kill", 2),))
@@ -161,8 +169,9 @@ def stories_of(arm: Arm, number: int) -> Iterator[Story]:
     yield Story(arm.name, (at[1], at[4], at[7]))
 
 
-def _in_step(moment: Moment, step: int) -> Moment:
+def _in_step(moment: Moment, step: int, arm: Arm) -> Moment:
     every = {"where": moment.where, "how": moment.how, "nth": moment.nth, "after": moment.after}
-    if moment.where == "saving":  # not every step is saved, and the end always is
-        every["where"] = "recording"
+    learns = moment.where != "pass" or step in arm.updated
+    if moment.where == "saving" or not learns:  # not every step is saved, nor teaches something
+        every |= {"where": "recording", "nth": 1}
     return Moment(step, **every)

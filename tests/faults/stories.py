@@ -268,6 +268,7 @@ def tell(story: Story, setting: Setting, name: str) -> list[str]:
 
     amiss = story(setting, name)
     if not amiss:
-        for path in [setting.root / name, *setting.root.glob(f"*-{name}*")]:
+        beside = [*setting.root.glob(f"*-{name}"), *setting.root.glob(f"*-{name}-*")]
+        for path in [setting.root / name, *beside]:
             shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink()
     return amiss

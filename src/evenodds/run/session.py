@@ -151,6 +151,8 @@ class Session:
         state, progress = checkpoint.load(folders[0], self.plan.task, self.learner, self.policy)
         if gone := sealed.missing_rollouts(self.folder, read_saved_state(folders[0])):
             self.view.note(gone)
+        if not told:  # a kill behind a commit may have kept its pruning from being done
+            durable.prune(self.folder.checkpoints, checkpoint.PREFIX, self.plan.config.run.keep)
         self.clock.before = progress.elapsed
         sealed.cut_back(self.folder, progress.logs)
         self.pending = progress.pending

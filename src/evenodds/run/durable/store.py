@@ -55,8 +55,10 @@ def prune(parent: Path, prefix: str, keep: int) -> list[Path]:
     Only good ones are counted, and they are read to know it, so the last good one always stays.
     A folder without our whole manifest, or with a file that it does not list, is never touched.
     """
-    good, _ = valid_folders(parent, prefix, max(1, keep))
     every = numbered(parent, prefix)
+    if len(every) <= max(1, keep):
+        return []
+    good, _ = valid_folders(parent, prefix, max(1, keep))
     first = every.index(good[-1]) + 1 if len(good) >= max(1, keep) else len(every)
     old = [folder for folder in every[first:] if is_ours(folder)]
     for folder in old:
