@@ -273,3 +273,9 @@ def test_export_merges_an_adapter(tmp_path) -> None:
     assert not any("lora" in name for name, _ in model.named_parameters())
     again = ["export", str(tmp_path / "runs" / "x"), str(tmp_path / "plain")]
     assert main(again) == 2  # it is there already
+
+
+@pytest.mark.parametrize("arguments", [["--run.seed", "1\0"], ["--run.seed=1\0"]])
+def test_a_nul_is_told_with_its_flag(arguments, capsys) -> None:
+    assert main(["train", *arguments]) == 2
+    assert "the value of '--run.seed' holds a NUL" in capsys.readouterr().err

@@ -152,12 +152,22 @@ def _misnamed(error: Exception) -> int | None:
     return 2 if error.errno in NO_NAME else 1
 
 
+def _require_no_nul(arguments: list[str]) -> None:
+    """Raise `UsageError` for a NUL, with the flag whose value it stands in."""
+    for before, part in zip(["", *arguments], arguments, strict=False):
+        if "\0" in part:
+            flag = part if part.startswith("-") else before
+            where = f"the value of {flag.partition('=')[0]!r}" if flag[:1] == "-" else "an argument"
+            raise UsageError(
+                f"{where} holds a NUL character, which no name or number has. Drop it."
+            )
+
+
 def _written(arguments: list[str]) -> int:
     """The exit code, after all that was printed has left. Raises `RunError` where it cannot."""
     if not _is_open(sys.stdout):
         raise RunError("standard output is closed. Send it to a file, or to /dev/null.")
-    if any("\0" in part for part in arguments):
-        raise UsageError("an argument holds a NUL character, which no name or number has. Drop it.")
+    _require_no_nul(arguments)
     try:
         return _dispatch(arguments)
     except OSError as error:
