@@ -180,4 +180,5 @@ class Seals:
 
     def _save(self, files: Known) -> None:
         unique = {name: sorted(set(seals), key=seals.index) for name, seals in files.items()}
-        write_file(self.path, _text(self.serial + 1, unique, self.since))
+        before = self.read() or Read(0, {}, 0)
+        write_file(self.path, _text(before.serial + 1, unique, before.since))
