@@ -40,7 +40,8 @@ def saved(folder: Path, adapter: bool = False) -> tuple[Path, TorchLearner]:
 
 
 def load(folder: Path, learner: TorchLearner):
-    return checkpoint.load(folder, TASK, learner, learner.policy)
+    found = read_saved_state(folder)
+    return checkpoint.load(found, TASK, learner, learner.policy), found.progress
 
 
 def refused(folder: Path, learner: TorchLearner) -> str:

@@ -18,6 +18,7 @@ from evenodds.judge import ScriptedJudge
 from evenodds.records import RecordedGroup, read_groups, rollout_files
 from evenodds.report.record import RunRecord, read_run
 from evenodds.run import durable
+from evenodds.run.as_before import threads_before
 from evenodds.run.build import (
     Plan,
     bonus_of,
@@ -28,7 +29,7 @@ from evenodds.run.build import (
     started,
 )
 from evenodds.run.config import make_config, merge, read_saved
-from evenodds.run.engine import CHOSEN, engine_facts, read_sittings
+from evenodds.run.engine import CHOSEN, engine_facts, prepare_process, read_sittings
 from evenodds.run.folder import RunFolder
 
 if TYPE_CHECKING:
@@ -85,8 +86,7 @@ class Ground:
 
     def sitting(self, step: int) -> Mapping[str, Any]:
         """What computed this step; empty where the run did not write it down."""
-        found = [one for one in self.sittings if one["after_step"] < step]
-        return found[-1] if found else {}
+        return _before(self.sittings, step)
 
     def checkpoints(self) -> list[int]:
         """The steps behind which one lies, sound or not."""
@@ -115,9 +115,11 @@ class Ground:
 
     def _load(self, checkpoint: Path) -> None:
         from evenodds.run.checkpoint import load
+        from evenodds.run.saved import read_saved_state
 
         with durable.told(checkpoint):
-            self.state, _ = load(checkpoint, self.plan.task, self.learner, self.engine.policy)
+            saved = read_saved_state(checkpoint)
+            self.state = load(saved, self.plan.task, self.learner, self.engine.policy)
         self.engine.sampler.load(self.learner.weights(), self.state.version)
         self.begun = f"the checkpoint of step {self.state.step}"
         self.again, self.compared, self.departure = 0, 0, None
@@ -176,10 +178,9 @@ class Ground:
         import torch
 
         facts = self.sitting(step)
-        if not facts:
-            return
-        if isinstance(facts.get("threads"), int) and facts["threads"] != torch.get_num_threads():
-            torch.set_num_threads(max(1, facts["threads"]))
+        threads = threads_before([facts or environment(self.record)])
+        if threads not in (None, torch.get_num_threads()):  # products of matrices are cut by them
+            torch.set_num_threads(threads)
         if facts.get("rows") is None:
             return
         sampler, options = self.engine.sampler, self.learner.options
@@ -225,7 +226,7 @@ def open_ground(
     objective = objective_of(config)
     record = read_run(run)
     sittings = read_sittings(folder.engine)
-    _set_threads(record, sittings)
+    prepare_process(repeatable=config.run.repeatable)
     engine = (make or native_engine)(plan, objective)
     return Ground(
         folder,
@@ -245,18 +246,6 @@ def open_ground(
 def _before(sittings: Sequence[Mapping[str, Any]], step: int) -> Mapping[str, Any]:
     found = [one for one in sittings if one["after_step"] < step]
     return found[-1] if found else {}
-
-
-def _set_threads(record: RunRecord, sittings: Sequence[Mapping[str, Any]]) -> None:
-    """As many threads as the run had: products of matrices are cut up by them."""
-    import torch
-
-    from evenodds.run.engine import prepare_process
-
-    prepare_process()
-    threads = sittings[0].get("threads") if sittings else environment(record).get("threads")
-    if isinstance(threads, int) and threads > 0:
-        torch.set_num_threads(threads)
 
 
 def _learner(plan: Plan, engine: Engine, facts: Mapping[str, Any]) -> TorchLearner:

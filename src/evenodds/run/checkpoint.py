@@ -24,7 +24,6 @@ from evenodds.run.saved import (
     WHAT_TO_DO,
     Progress,
     Saved,
-    read_saved_state,
     state_of,
     state_record,
 )
@@ -87,19 +86,18 @@ def commit(draft: Draft, progress: Progress, keep: int) -> Path:
     return draft.target
 
 
-def load(folder: Path, task: Task, learner: TorchLearner, policy: Policy) -> tuple[State, Progress]:
+def load(saved: Saved, task: Task, learner: TorchLearner, policy: Policy) -> State:
     """Put weights and moments back in place and return the state. The folder was verified.
 
     Raises `RunError` in one line where something is missing, or of another policy; then nothing
     has been changed but, at the worst, weights.
     """
-    saved = read_saved_state(folder)
     state = state_of(saved, task)
-    moments = _tensors(folder / MOMENTS)
+    moments = _tensors(saved.folder / MOMENTS)
     _require_moments(moments, saved, learner)
-    load_weights(policy, folder / "policy")
+    load_weights(policy, saved.folder / "policy")
     learner.restore(moments, saved.learner)
-    return state, saved.progress
+    return state
 
 
 def _tensors(path: Path) -> dict[str, Tensor]:

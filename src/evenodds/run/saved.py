@@ -68,6 +68,11 @@ class Saved:
     progress: Progress
 
     @property
+    def folder(self) -> Path:
+        """The checkpoint itself."""
+        return self.path.parent
+
+    @property
     def step(self) -> int:
         return int(self.state["step"])
 

@@ -116,14 +116,16 @@ def fault_at(folder: RunFolder, saved: Saved, damaged: Sequence[Fault]) -> str:
     damaged: the evaluations on the way that are. One of a later step is made again.
     """
     seals = Seals(folder.path)
-    if saved.progress.seals is None or saved.progress.seals < seals.since:
+    read = seals.read()
+    serial, since = (read.serial, read.since) if read else (0, 0)
+    if saved.progress.seals is None or saved.progress.seals < since:
         return ""  # records that were taken as they are since then
     line = saved.step - (saved.progress.pending is not None)
     for fault in damaged:
         found = ON_THE_WAY.fullmatch(fault.name)
         if found and int(found[1]) <= line:
             return f"{_told(folder, fault)}: remove it to go on without it"
-    if seals.serial < saved.progress.seals:
+    if serial < saved.progress.seals:
         return f"{str(seals.path)!r} is older than this checkpoint. {AS_IT_IS}"
     return _log_fault(folder, saved) or _rollout_fault(folder, saved)
 

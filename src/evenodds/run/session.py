@@ -43,7 +43,7 @@ from evenodds.run.lookout import Lookout, drop_after
 from evenodds.run.measuring import RESERVE, TAIL_SECONDS, Measuring
 from evenodds.run.memory import MemoryPlan
 from evenodds.run.records import step_metrics
-from evenodds.run.saved import Progress, read_saved_state
+from evenodds.run.saved import Progress, Saved, read_saved_state
 from evenodds.run.stopping import Clock, Interrupted, Interrupts
 from evenodds.run.timing import Stopwatch, timed
 from evenodds.run.writer import RunWriter
@@ -134,38 +134,49 @@ class Session:
         """The state of the newest sound checkpoint, or the first state where there is none."""
         if self.policy.is_adapter or self.objective.needs_reference:
             require_same_base(self.plan.sittings, self.base, self.folder.path)
-        folders, told = durable.valid_folders(
-            self.folder.checkpoints, checkpoint.PREFIX, 1, self._record_fault
-        )
-        for line in told:
-            self.view.note(line)
-        if not folders:
-            if told:  # there were some: starting over would overwrite what may yet be saved
-                raise RunError(
-                    f"no checkpoint is sound: {told[0]} Restore what is damaged, or start another "
-                    "run."
-                )
+        saved, told = self._newest()
+        if saved is None:
             self.writer.metrics.truncate_to(0)
             self._drop_after(0, 0)
             return self.first_state(base)
-        state, progress = checkpoint.load(folders[0], self.plan.task, self.learner, self.policy)
-        if gone := sealed.missing_rollouts(self.folder, read_saved_state(folders[0])):
+        state = checkpoint.load(saved, self.plan.task, self.learner, self.policy)
+        if gone := sealed.missing_rollouts(self.folder, saved):
             self.view.note(gone)
         if not told:  # a kill behind a commit may have kept its pruning from being done
             durable.prune(self.folder.checkpoints, checkpoint.PREFIX, self.plan.config.run.keep)
-        self.clock.before = progress.elapsed
-        sealed.cut_back(self.folder, progress.logs)
-        self.pending = progress.pending
+        self.clock.before = saved.progress.elapsed
+        sealed.cut_back(self.folder, saved.progress.logs)
+        self.pending = saved.progress.pending
         self._drop_after(state.step, state.step - (self.pending is not None))
         self.lookout.resume(self.folder.metrics)
         self.sampler.load(self.learner.weights(), state.version)
         self.whole = self.learner.updates
         return replace(state, skips=state.skips.once_more())
 
-    def _record_fault(self, folder: Path) -> str:
-        """What is wrong with the records that a checkpoint stands on: then an older one may do."""
-        fault = sealed.fault_at(self.folder, read_saved_state(folder), self.damaged)
-        return fault and f"{folder.name} stands on it: {fault}"
+    def _newest(self) -> tuple[Saved | None, list[str]]:
+        """The newest sound checkpoint, None where none was made; and what was told on the way.
+
+        Raises `RunError` where there are some and none is sound: to start over would overwrite
+        what may yet be saved.
+        """
+        read: dict[Path, Saved] = {}
+
+        def record_fault(folder: Path) -> str:
+            """What is wrong with the records that it stands on: then an older one may do."""
+            read[folder] = read_saved_state(folder)
+            fault = sealed.fault_at(self.folder, read[folder], self.damaged)
+            return fault and f"{folder.name} stands on it: {fault}"
+
+        folders, told = durable.valid_folders(
+            self.folder.checkpoints, checkpoint.PREFIX, 1, record_fault
+        )
+        for line in told:
+            self.view.note(line)
+        if told and not folders:
+            raise RunError(
+                f"no checkpoint is sound: {told[0]} Restore what is damaged, or start another run."
+            )
+        return (read[folders[0]] if folders else None), told
 
     def _drop_after(self, step: int, line: int) -> None:
         """Remove what belongs to steps that are taken again. line: the last step that has one."""

@@ -45,7 +45,10 @@ def sha256(data: bytes | str) -> str:
 
 
 class Read(NamedTuple):
-    """serial: how often the seals were written. files: see `Known`. since: see `Seals.since`."""
+    """serial: how often the seals were written. files: see `Known`.
+
+    since: which writing of them it was that took the files as they were; 0 where none did.
+    """
 
     serial: int
     files: dict[str, list[str]]
@@ -94,12 +97,6 @@ class Seals:
     def serial(self) -> int:
         found = self.read()
         return 0 if found is None else found.serial
-
-    @property
-    def since(self) -> int:
-        """Which writing of the seals it was that took the files as they were; 0 where none did."""
-        found = self.read()
-        return 0 if found is None else found.since
 
     def write(self, contents: Mapping[Path, bytes | str]) -> None:
         """Write files below the folder, in order; each is sealed before and after."""
