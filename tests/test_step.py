@@ -467,7 +467,20 @@ def test_three_skipped_in_a_row_are_enough_and_a_sound_one_ends_the_row() -> Non
         train_step(state, tools, config)
     again = replace(state, skips=state.skips.once_more())
     after, _ = train_step(again, tools, config)
-    assert (after.skips.in_a_row, after.skips.total) == (3, 6)
+    assert (after.skips.in_a_row, after.skips.total) == (4, 6)
+    with pytest.raises(NotFinite, match=r"^4 updates in a row "):
+        after.skips.require()
+
+
+def test_a_run_that_is_taken_up_may_try_once_more_and_then_has_three_again() -> None:
+    fault = Fault("loss", "Lower it.")
+    behind = Skips(3, 3, 9, "x").once_more()
+    behind.require()
+    assert behind.counted(10, fault, []).in_a_row == 4
+    sound = behind.counted(10, None, [])
+    assert sound == Skips(3, 0, 9, "x")
+    assert Skips(1, 1, 9, "x").once_more() == Skips(1, 1, 9, "x")
+    assert behind.to_dict() == {"total": 3, "in_a_row": 3, "step": 9, "fault": "x"}
 
 
 def test_a_step_without_an_update_leaves_the_row_as_it_is() -> None:

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from evenodds.errors import NotFinite
 
 IN_A_ROW = 3  # skipped updates that end a run
+SAVED = ("total", "in_a_row", "step", "fault")  # what a checkpoint keeps of `Skips`
 Seen = Mapping[str, NDArray[Any]]
 Parts = Sequence[NDArray[np.int64]]
 
@@ -77,22 +78,27 @@ class Fault:
 
 @dataclass(frozen=True)
 class Skips:
-    """Updates that were skipped: in all, in a row until now; step and fault of the last."""
+    """Updates that were skipped: in all, in a row until now; step and fault of the last.
+
+    enough: so many in a row end the run. It belongs to one sitting at it, and is not saved.
+    """
 
     total: int = 0
     in_a_row: int = 0
     step: int = 0
     fault: str = ""
+    enough: int = IN_A_ROW
 
     def counted(self, step: int, fault: Fault | None, keys: Sequence[str]) -> Skips:
         """After the update of one more step. keys: see `Fault.told`."""
         if fault is None:
-            return replace(self, in_a_row=0)
-        return Skips(self.total + 1, self.in_a_row + 1, step, fault.told(keys))
+            return replace(self, in_a_row=0, enough=IN_A_ROW)
+        total, in_a_row = self.total + 1, self.in_a_row + 1
+        return Skips(total, in_a_row, step, fault.told(keys), self.enough)
 
     def require(self) -> None:
         """Raise `NotFinite` where too many were skipped in a row."""
-        if self.in_a_row >= IN_A_ROW:
+        if self.in_a_row >= self.enough:
             raise NotFinite(
                 f"{self.in_a_row} updates in a row were skipped, the last at step {self.step}: "
                 f"{self.fault} The weights are those of the last sound update."
@@ -100,7 +106,11 @@ class Skips:
 
     def once_more(self) -> Skips:
         """As a run is taken up: it may try one step again, and ends if that is skipped as well."""
-        return replace(self, in_a_row=min(self.in_a_row, IN_A_ROW - 1))
+        return replace(self, enough=max(IN_A_ROW, self.in_a_row + 1))
+
+    def to_dict(self) -> dict[str, Any]:
+        """What a checkpoint keeps of it."""
+        return {name: getattr(self, name) for name in SAVED}
 
 
 NONE = Skips()

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from evenodds.curricula import load_curriculum
 from evenodds.errors import RunError, UsageError
-from evenodds.finite import NONE, Skips
+from evenodds.finite import NONE, SAVED, Skips
 from evenodds.objectives import EntropyBonus
 from evenodds.run.durable import Start
 from evenodds.run.folder import RunFolder
@@ -83,7 +83,7 @@ def state_record(state: State) -> dict[str, Any]:
     return plain | {
         "curriculum": state.curriculum.to_dict(),
         "bonus": state.bonus and state.bonus.to_dict(),
-        "skips": asdict(state.skips),
+        "skips": state.skips.to_dict(),
     }
 
 
@@ -123,7 +123,7 @@ def state_of(saved: Saved, task: Task) -> State:
         bonus = _part(saved.state, "bonus", saved.path)
         _require(bonus, [one.name for one in fields(EntropyBonus)], saved.path, "state.bonus.")
     skips = _part(plain, "skips", saved.path)
-    _require(skips, [one.name for one in fields(Skips)], saved.path, "state.skips.")
+    _require(skips, SAVED, saved.path, "state.skips.")
     with _understood(saved.path):
         curriculum = load_curriculum(plain.pop("curriculum"), task)
         made = bonus and EntropyBonus.from_dict(bonus)
@@ -170,7 +170,7 @@ def _upgraded(record: Record, path: Path) -> Record:
     if not record.keys() >= FIRST or not record.keys() <= FIRST | {"pending"}:
         raise RunError(_other(path, "lacks 'format'"))
     length = Start(_length(record["metrics_length"], path))
-    state = {"bonus": None, "skips": asdict(NONE), **_part(record, "state", path)}
+    state = {"bonus": None, "skips": NONE.to_dict(), **_part(record, "state", path)}
     added = {"moments": None, "seals": None, "logs": {LOGS[0]: asdict(length)}}
     return {"pending": None, **record, **added, "state": state}
 
