@@ -32,6 +32,12 @@ class GateError(EvenoddsError):
     exit_code = 3
 
 
+def sentences(*parts: str) -> str:
+    """Parts as sentences of one line, each with one full stop, whether or not it came with one."""
+    kept = [part.strip() for part in parts if part.strip()]
+    return " ".join(part if part[-1] in ".!?…" else f"{part}." for part in kept)
+
+
 FOREIGN = {  # names of TRL and verl, and ours. docs/trl.md has more, and what differs in meaning
     "adam_beta1": "learner.beta1",
     "adam_beta2": "learner.beta2",

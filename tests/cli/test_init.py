@@ -53,18 +53,23 @@ def test_a_folder_that_is_there_stays_as_it_is(tmp_path: Path, capsys) -> None:
     assert tmp_path.is_dir()
 
 
-@pytest.mark.parametrize(("error", "code"), [(OSError(errno.ENOSPC, "full"), 2)])
-def test_a_half_written_folder_is_removed(tmp_path: Path, monkeypatch, capsys, error, code) -> None:
-    whole = Path.write_text
+@pytest.mark.parametrize("full", ["above", "mine", "evenodds.toml", "verifier.py"])
+def test_a_full_disk_is_a_failure_and_leaves_nothing(tmp_path, monkeypatch, capsys, full) -> None:
+    """Neither half a folder, nor those above it that were made for it."""
 
-    def fails(path: Path, *arguments: str, **options: str) -> int:
-        if path.name == "verifier.py":
-            raise error
-        return whole(path, *arguments, **options)
+    def failing(whole):
+        def inner(path: Path, *arguments, **options):
+            if path.name == full:
+                raise OSError(errno.ENOSPC, "full")
+            return whole(path, *arguments, **options)
 
-    monkeypatch.setattr(Path, "write_text", fails)
-    assert main(["init", str(tmp_path / "mine")]) == code
-    assert capsys.readouterr().err.count("\n") == 1
+        return inner
+
+    for name in ("write_text", "mkdir"):
+        monkeypatch.setattr(Path, name, failing(getattr(Path, name)))
+    assert main(["init", str(tmp_path / "above" / "mine")]) == 1
+    shown = capsys.readouterr()
+    assert shown.err.count("\n") == 1 and "No space left" in shown.err and shown.out == ""
     assert list(tmp_path.iterdir()) == []
 
 

@@ -274,6 +274,7 @@ def test_a_finished_run_is_not_done_again(tmp_path) -> None:
     view = Quiet()
     run(tmp_path, view=view, run__steps=1)
     assert any("finished already" in note for note in view.notes)
+    assert view.notes[-1] == f"to go on with it: evenodds train --resume {folder} --steps 2"
     assert contents() == before
 
 

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from evenodds.domain import Completion, Problem, Verdict
-from evenodds.errors import UsageError
+from evenodds.errors import UsageError, sentences
 from evenodds.judge import nursery
 from evenodds.judge.frames import Call
 from evenodds.judge.inline import InlineJudge, OpenJudge
@@ -58,7 +58,7 @@ def require_available(verifier: Verifier) -> None:
     ask = verifier.kind.unavailable
     why = ask(verifier.policy) if ask is not None else None
     if why is not None:
-        raise UsageError(f"the kind {verifier.kind.name!r} cannot judge here: {why.rstrip('.')}.")
+        raise UsageError(sentences(f"the kind {verifier.kind.name!r} cannot judge here: {why}"))
 
 
 def needed_seconds(verifier: Verifier) -> float:

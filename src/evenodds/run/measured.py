@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from evenodds.errors import UsageError
+from evenodds.errors import UsageError, sentences
 from evenodds.records.plain import require_plain
 from evenodds.run.build import evaluation_settings
 from evenodds.run.config import Config, make_config, merge, read_saved
@@ -112,7 +112,7 @@ def _read(path: Path, one: Named) -> dict[str, Any]:
         ) from None
     except (OSError, ValueError) as error:
         raise UsageError(
-            f"cannot read {str(path)!r}: {error}. Add --again to make it anew."
+            sentences(f"cannot read {str(path)!r}: {error}", "Add --again to make it anew")
         ) from None
 
 

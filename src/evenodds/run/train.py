@@ -11,7 +11,7 @@ from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
-from evenodds.errors import EvenoddsError, RunError
+from evenodds.errors import EvenoddsError, RunError, sentences
 from evenodds.judge import Judge, open_judge
 from evenodds.machine import explain, prepare_environment, system_reason
 from evenodds.records.lines import read_object
@@ -233,7 +233,8 @@ def _read(path: Path) -> dict[str, Any] | None:
         return {**found, "seconds": float(found["seconds"]), "settings": found["settings"]}
     except (OSError, ValueError, TypeError, KeyError) as error:
         what = f"it has no {error}" if isinstance(error, KeyError) else str(error)
-        raise RunError(f"{str(path)!r} is damaged: {what}. Remove it; it is made again.") from None
+        told = sentences(f"{str(path)!r} is damaged: {what}", "Remove it; it is made again")
+        raise RunError(told) from None
 
 
 def _run(session: Session, argv: Sequence[str], warned: Sequence[str]) -> Result:
@@ -295,7 +296,19 @@ def _ground(session: Session, base: Mapping[str, Any]) -> Ground:
 def _finished_already(session: Session, step: int) -> Result:
     folder = session.folder
     session.view.note(f"finished already, after step {step}: {folder.report}")
-    return Result(folder.path, step, _told_of_alarm(session, step), None, _conclusion(session))
+    code = _told_of_alarm(session, step)
+    if code == 0:
+        session.view.note(_for_more(session, step))
+    return Result(folder.path, step, code, None, _conclusion(session))
+
+
+def _for_more(session: Session, step: int) -> str:
+    """How a run that has come to its end goes on: only a larger limit makes it."""
+    run = session.plan.config.run
+    limit = f"--steps {2 * step}"
+    if run.steps is None or step < run.steps:  # the time is what ended it
+        limit = f"--max-time {2 * session.clock.elapsed:.0f}"
+    return f"to go on with it: evenodds train --resume {session.folder.path} {limit}"
 
 
 def _told_of_alarm(session: Session, step: int) -> int:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import random
 import shutil
 from pathlib import Path
 
 from evenodds.cli.flags import Parser
-from evenodds.errors import UsageError
+from evenodds.errors import RunError, UsageError
 from evenodds.machine import explain
 from evenodds.run.config import make_config, to_toml
 
@@ -34,6 +36,7 @@ HEADER = """# A run of evenodds: evenodds train {name}
 """
 
 
+MISNAMED = (errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EEXIST)  # another name is needed
 PROBLEMS = 400  # a tenth is held out: enough to show a gain of 10 points
 
 
@@ -69,20 +72,25 @@ def main(arguments: list[str]) -> int:
     try:
         _write(folder, files)
     except OSError as error:
-        raise UsageError(explain(error, folder)) from error
+        kind = UsageError if error.errno in MISNAMED else RunError
+        raise kind(explain(error, folder)) from error
     print(f"{folder}: {', '.join(files)}. Next: evenodds train {name}")
     return 0
 
 
 def _write(folder: Path, files: dict[str, str]) -> None:
-    """Make the folder with its files, or no folder at all."""
+    """Make the folder with its files, and those above it; or nothing at all."""
+    if os.path.lexists(folder):
+        raise UsageError(f"{str(folder)!r} exists already. Name a new folder.")
+    new = [path for path in (folder, *folder.parents) if not path.exists()]
+    made: list[Path] = []
     try:
-        folder.mkdir(parents=True)
-    except FileExistsError as error:
-        raise UsageError(f"{str(folder)!r} exists already. Name a new folder.") from error
-    try:
+        for path in reversed(new):
+            path.mkdir()
+            made.append(path)
         for name, text in files.items():
             (folder / name).write_text(text, encoding="utf-8")
     except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
+        for path in made[:1]:
+            shutil.rmtree(path, ignore_errors=True)
         raise

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from evenodds.errors import RunError
+from evenodds.errors import RunError, sentences
 from evenodds.run.durable.disk import flush, flush_folder, is_folder, write_new
 
 MANIFEST = "manifest.json"
@@ -127,7 +127,7 @@ def verify_folder(path: Path) -> None:
     Files that the manifest does not list are no fault.
     """
     if fault := fault_of(path):
-        raise RunError(f"{fault}. Use another checkpoint.")
+        raise RunError(sentences(fault, "Use another checkpoint"))
 
 
 def is_ours(folder: Path) -> bool:

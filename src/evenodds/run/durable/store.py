@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from evenodds.errors import sentences
 from evenodds.run.durable.disk import told
 from evenodds.run.durable.folders import discard
 from evenodds.run.durable.manifest import fault_of, is_ours
@@ -45,8 +46,8 @@ def valid_folders(
         else:
             good.append(folder)
     more = f"; and {len(bad) - NAMED} more" if len(bad) > NAMED else ""
-    told = "; ".join(bad[:NAMED]) + more
-    return good, [f"passed over {len(bad)} damaged: {told}."] if bad else []
+    told = "; ".join(fault.rstrip(".") for fault in bad[:NAMED]) + more
+    return good, [sentences(f"passed over {len(bad)} damaged: {told}")] if bad else []
 
 
 def prune(parent: Path, prefix: str, keep: int) -> list[Path]:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
+from evenodds.errors import sentences
+
 Level = Literal["fatal", "warning", "fine", "skipped"]
 
 BAD: tuple[Level, ...] = ("fatal", "warning")
@@ -32,8 +34,8 @@ class Finding:
     @property
     def sentence(self) -> str:
         """What was found and what to change, in one line."""
-        change = f" Change: {self.change}." if self.change else ""
-        return f"{self.name}: {self.what.rstrip('.')}.{change}"
+        change = f"Change: {self.change}" if self.change else ""
+        return sentences(f"{self.name}: {self.what}", change)
 
 
 def fatal(findings: Sequence[Finding], ignored: Iterable[str]) -> list[Finding]:
