@@ -100,6 +100,22 @@ def test_what_cannot_be_compared_is_refused_in_one_line(runs, capsys) -> None:
     assert "Add --again" in refused(capsys, "a1", "chance", "--evaluation.samples", "3")
 
 
+def test_what_comes_last_is_refused_before_the_first_is_evaluated(
+    runs, capsys, monkeypatch
+) -> None:
+    """An evaluation takes minutes, so nothing may be refused behind one that could be before."""
+    asked: list[str] = []
+    monkeypatch.setattr("evenodds.run.fresh.fresh", lambda name, *_: asked.append(name))
+    assert "there is no policy './nothing'" in refused(capsys, "abacus", "./nothing")
+    assert "kept no checkpoint" in refused(capsys, "abacus", "a1:step-2", "--again")
+    assert "has no evaluation" in refused(capsys, "abacus", "a1:step-7")
+    (runs / "a2" / "evaluation" / "final.json").write_text(
+        json.dumps(synthetic.evaluation(2.0, 5) | {"settings": {"temperature": 0.5}})
+    )
+    assert "with different settings" in refused(capsys, "abacus", "a1", "a2")
+    assert asked == []
+
+
 def test_a_pattern_is_looked_for_below_runs_too_and_finds_runs_only(runs) -> None:
     (runs / "a-note").mkdir()
     found = sides_of(["a*", "a?:base"], [])

@@ -27,7 +27,7 @@ def ignored(*_):
 def test_a_base_measured_again_is_what_was_written_down(folder) -> None:
     one = named(f"{folder}:base")
     record = stored(one).record
-    again = afresh(one, one.saved, {}, ignored).record
+    again = afresh(one, one.saved, {})(ignored).record
     assert json.loads(json.dumps(again["levels"])) == record["levels"]
     assert unlike(record, json.loads(json.dumps(again))) == ""
     assert not one.is_trained and not one.random_reward
@@ -37,7 +37,7 @@ def test_a_run_a_step_and_a_policy_are_measured_alike(folder) -> None:
     like = named(str(folder)).saved
     over = {"evaluation.levels": [0], "evaluation.greedy": False}
     finished, step, policy = (
-        afresh(named(name), like, over, ignored)
+        afresh(named(name), like, over)(ignored)
         for name in (str(folder), f"{folder}:step-1", "abacus")
     )
     levels = [level["level"] for level in finished.record["levels"]]
@@ -52,7 +52,7 @@ def test_a_run_a_step_and_a_policy_are_measured_alike(folder) -> None:
 
 def test_a_checkpoint_that_was_not_kept_is_refused(folder) -> None:
     with pytest.raises(UsageError, match="kept no checkpoint 'step-000009'"):
-        afresh(named(f"{folder}:step-9"), named(str(folder)).saved, {}, ignored)
+        afresh(named(f"{folder}:step-9"), named(str(folder)).saved, {})
 
 
 def test_a_colon_in_a_name_that_is_no_run_is_a_policy(tmp_path) -> None:

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenodds.domain import Problem, Rollout, Verdict
-from evenodds.errors import UsageError
 from evenodds.records import Answer, RecordedGroup
 from evenodds.replay.altered import altered, as_written
 from evenodds.replay.ground import Departure, Ground, Making, differences, open_ground
 from evenodds.replay.match import Match, match
-from evenodds.replay.names import Name, require_steps
+from evenodds.replay.names import Name, require_there
 from evenodds.replay.sampled import sampled
 from evenodds.replay.share import Share, share_of, step_loss
 from evenodds.replay.stages import Watched, watched
@@ -87,7 +86,7 @@ def replay(
     if not names:
         return
     ordered = sorted(set(names))
-    require_steps(run, [name.step for name in ordered])
+    require_there(run, ordered)
     ground = open_ground(run, ordered[0].step, task, make, from_start)
     ticks = _Ticks(progress, _work(ground, [name.step for name in ordered]))
     ground.on_step = ticks.one
@@ -121,7 +120,6 @@ def _work(ground: Ground, steps: Sequence[int]) -> int:
 
 def _replayed_step(ground: Ground, step: int, names: Sequence[Name]) -> Iterator[Replayed]:
     recorded = ground.recorded(step)
-    _require_there(recorded, names)
     again = sampled(ground.state, ground.engine.sampler, recorded, ground.limits)
     codec, dtype = ground.engine.policy.codec, _dtype(ground)
 
@@ -169,20 +167,6 @@ def _objective_then(ground: Ground, row: Mapping[str, Any]) -> Objective:
     if coefficient is None:
         return ground.objective
     return replace(ground.objective, entropy=float(coefficient))
-
-
-def _require_there(recorded: Sequence[RecordedGroup], names: Sequence[Name]) -> None:
-    for name in names:
-        if name.group >= len(recorded):
-            raise UsageError(
-                f"step {name.step} has groups 0 to {len(recorded) - 1}. Got {name}. Choose another."
-            )
-        size = len(recorded[name.group].answers)
-        if name.answer >= size:
-            raise UsageError(
-                f"group {name.group} of step {name.step} has answers 0 to {size - 1}. Got {name}. "
-                "Choose another."
-            )
 
 
 def _judged(

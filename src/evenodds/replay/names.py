@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -59,6 +60,29 @@ def require_steps(run: Path, steps: Sequence[int]) -> None:
             f"the run has no rollouts of step {missing[0]}. Got {_range(list(files))}. "
             "Choose one of those."
         )
+
+
+def require_there(run: Path, names: Sequence[Name]) -> None:
+    """Raise `UsageError` of the first of these rollouts that the run does not have."""
+    require_steps(run, [name.step for name in names])
+    files = rollout_files(run)
+    for step, asked in groupby(names, key=lambda name: name.step):
+        there = names_in(files[step], step)
+        for name in asked:
+            _require_among(there, name)
+
+
+def _require_among(there: Sequence[Name], name: Name) -> None:
+    if name in there:
+        return
+    groups = max(one.group for one in there)
+    if name.group > groups:
+        raise UsageError(f"step {name.step} has groups 0 to {groups}. Got {name}. Choose another.")
+    answers = max(one.answer for one in there if one.group == name.group)
+    raise UsageError(
+        f"group {name.group} of step {name.step} has answers 0 to {answers}. Got {name}. "
+        "Choose another."
+    )
 
 
 def drawn(run: Path, count: int, seed: int) -> list[Name]:

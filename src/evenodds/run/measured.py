@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from evenodds.errors import UsageError, sentences
 from evenodds.records.plain import require_plain
-from evenodds.run.build import evaluation_settings
+from evenodds.run.build import evaluation_settings, policy_options
 from evenodds.run.config import Config, make_config, merge, read_saved
 from evenodds.run.evaluations import read_evaluation
 from evenodds.run.folder import RunFolder, find_run
@@ -58,6 +58,10 @@ class Found:
 
     record: Record
     note: str = ""
+
+
+Measure = Callable[[Progress], Found]
+"""Makes an evaluation, and tells what is evaluated and how far it is."""
 
 
 def named(text: str) -> Named:
@@ -116,17 +120,26 @@ def _read(path: Path, one: Named) -> dict[str, Any]:
         ) from None
 
 
-def afresh(one: Named, like: Mapping[str, Any], over: Mapping[str, Any], tell: Progress) -> Found:
-    """A new evaluation. like: the saved configuration whose task and settings are used.
+def afresh(one: Named, like: Mapping[str, Any], over: Mapping[str, Any]) -> Measure:
+    """What makes a new evaluation. like: the saved configuration whose task and settings are used.
 
-    over: settings on top, by dotted name. tell: is called with what is evaluated and how far.
+    over: settings on top, by dotted name. Raises `UsageError` at once where there is no such model,
+    so that nothing else is evaluated in vain.
     """
-    config = _config(one, like, over)
-    opened = open_config(config, _model(one, config))
-    from evenodds.run.fresh import fresh
+    from evenodds.policies.load import outline
 
-    found = fresh(one.name, opened, evaluation_settings(opened.config, opened.task), tell)
-    return Found(found.to_dict(), _unfinished(one))
+    config = _config(one, like, over)
+    model = _model(one, config)
+    outline(replace(policy_options(config), name=model))
+
+    def measure(tell: Progress) -> Found:
+        from evenodds.run.fresh import fresh
+
+        opened = open_config(config, model)
+        found = fresh(one.name, opened, evaluation_settings(opened.config, opened.task), tell)
+        return Found(found.to_dict(), _unfinished(one))
+
+    return measure
 
 
 def _config(one: Named, like: Mapping[str, Any], over: Mapping[str, Any]) -> Config:

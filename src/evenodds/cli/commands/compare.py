@@ -8,6 +8,7 @@ import json
 import re
 import sys
 from collections.abc import Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from evenodds.cli.flags import Parser, add_settings, given
@@ -16,7 +17,7 @@ from evenodds.errors import UsageError
 if TYPE_CHECKING:
     from evenodds.evaluation import Record
     from evenodds.report.contrast import Arm, Contrast
-    from evenodds.run.measured import Found, Named
+    from evenodds.run.measured import Found, Measure, Named
 
 Sides = list[tuple[str, list[str]]]
 """The arms that were asked for: a name, and what it is made of."""
@@ -66,7 +67,7 @@ def _compare(asked: argparse.Namespace) -> int:
         _arm(name, side, records)
         for (name, _), side, records in zip(sides, members, found, strict=True)
     ]
-    _require_alike(arms)
+    _require_alike([(arm.name, record) for arm in arms for record in arm.records])
     results = contrasts(arms)
     notes = [one.note for side in found for one in side if one.note]
     said = random_sentences(arms)
@@ -114,9 +115,12 @@ def _named(name: str) -> Named:
 def _measure(
     members: Sequence[Sequence[Named]], over: dict[str, Any], again: bool
 ) -> list[list[Found]]:
-    """The evaluation of each; policies are evaluated, and runs too where `again` is asked for."""
+    """The evaluation of each; policies are evaluated, and runs too where `again` is asked for.
+
+    All are looked up before the first is evaluated, which takes minutes.
+    """
     from evenodds.report.terminal import make_view
-    from evenodds.run.measured import afresh, stored
+    from evenodds.run.measured import Found, afresh, stored
 
     runs = [one for side in members for one in side if one.run is not None]
     if over and runs and not again:
@@ -125,15 +129,16 @@ def _measure(
             "Add --again to evaluate all of them afresh with yours."
         )
     like = runs[0].saved if runs else {}
+
+    def looked_up(one: Named) -> Found | Measure:
+        return afresh(one, like, over) if again or one.run is None else stored(one)
+
+    every = [[looked_up(one) for one in side] for side in members]
+    known = [(one.name, found) for one, found in zip(chain(*members), chain(*every), strict=True)]
+    _require_alike([(name, found.record) for name, found in known if isinstance(found, Found)])
     view = make_view(sys.stderr)
     try:
-        return [
-            [
-                afresh(one, like, over, view.phase) if again or one.run is None else stored(one)
-                for one in side
-            ]
-            for side in members
-        ]
+        return [[f if isinstance(f, Found) else f(view.phase) for f in side] for side in every]
     finally:
         view.close()
 
@@ -151,17 +156,16 @@ def _arm(name: str, members: Sequence[Named], found: Sequence[Found]) -> Arm:
     return Arm(name, tuple(records), trained, any(one.random_reward for one in members))
 
 
-def _require_alike(arms: Sequence[Arm]) -> None:
+def _require_alike(records: Sequence[tuple[str, Record]]) -> None:
+    """Raise `UsageError` for the first evaluation that was made otherwise than the first."""
     from evenodds.report.contrast import unlike
 
-    first = arms[0].records[0]
-    for arm in arms:
-        for record in arm.records:
-            if difference := unlike(first, record):
-                raise UsageError(
-                    f"{arms[0].name!r} and {arm.name!r} were evaluated with different settings: "
-                    f"{difference}. Add --again to evaluate them alike."
-                )
+    for name, record in records:
+        if difference := unlike(records[0][1], record):
+            raise UsageError(
+                f"{records[0][0]!r} and {name!r} were evaluated with different settings: "
+                f"{difference}. Add --again to evaluate them alike."
+            )
 
 
 def _print(
