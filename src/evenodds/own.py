@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
+import signal
 import sys
 import warnings
 from collections.abc import Generator
@@ -16,6 +17,23 @@ from evenodds.errors import UsageError, nearest
 
 FAILURES = (Exception, SystemExit, GeneratorExit)
 """What a person's code may raise without ending a run; an interrupt is let through."""
+
+
+class Leaving(SystemExit):
+    """A second signal ends the process: no failure of the code that it comes in."""
+
+
+def raise_if_asked(error: BaseException) -> None:
+    """Raise what a signal may have raised in a person's code; all else is that code's failure.
+
+    While a run goes on signals are noted and raise no plain `KeyboardInterrupt`, so that one is
+    the code's own.
+    """
+    is_plain = type(error) is KeyboardInterrupt
+    if isinstance(error, Leaving) or (isinstance(error, KeyboardInterrupt) and not is_plain):
+        raise error
+    if is_plain and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        raise error
 
 
 @contextmanager

@@ -8,6 +8,9 @@ import numpy as np
 
 from evenodds.curricula.protocol import ProblemSource
 from evenodds.domain import Problem
+from evenodds.errors import EvenoddsError, RunError
+from evenodds.own import described, raise_if_asked
+from evenodds.undisturbed import kept
 
 REDRAWS = 32  # a level of 45 products must still fill a batch of 64
 
@@ -27,7 +30,24 @@ def allocate(weights: Sequence[float], n: int, rng: np.random.Generator) -> list
 
 
 def draw(source: ProblemSource, levels: Sequence[int], rng: np.random.Generator) -> list[Problem]:
-    """One problem a level; a key that the batch already has is drawn again, up to a limit."""
+    """One problem a level; a key that the batch already has is drawn again, up to a limit.
+
+    A task may be a person's own: what it raises is one line that names it, and what it changes in
+    the process is put back.
+    """
+    name = f"the task {getattr(source, 'name', type(source).__name__)}"
+    with kept(name):
+        try:
+            return _drawn(source, levels, rng)
+        except EvenoddsError:
+            raise
+        except BaseException as error:
+            raise_if_asked(error)
+            what = described(error)
+            raise RunError(f"{name} could not make a problem. Got {what}. Mend it.") from error
+
+
+def _drawn(source: ProblemSource, levels: Sequence[int], rng: np.random.Generator) -> list[Problem]:
     problems: list[Problem] = []
     keys: set[str] = set()
     for level in levels:

@@ -6,6 +6,7 @@ and works while the rest is sampled.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -14,8 +15,9 @@ from typing import Protocol, Self, runtime_checkable
 
 from evenodds.domain import Completion, Problem, Rollout, Status, Verdict
 from evenodds.judge.frames import Call
-from evenodds.own import FAILURES, described, quiet
-from evenodds.verifiers.function import copied, group_of
+from evenodds.own import described, raise_if_asked
+from evenodds.undisturbed import end_child_of, undisturbed
+from evenodds.verifiers.function import copied, group_of, name_of
 
 
 class Judging(Protocol):
@@ -104,7 +106,8 @@ class AtTheEnd:
 class InlineJudge:
     """Calls the verifier in this process. Fit for cheap verifiers that cannot hang.
 
-    The verifier sees copies of the problems; what it prints goes to stderr.
+    The verifier sees copies of the problems; what it prints goes to stderr, and what it changes in
+    the process is put back.
     """
 
     verifier: Callable[[Problem, Completion], Verdict]
@@ -121,7 +124,8 @@ class InlineJudge:
 
     def answered(self, calls: Sequence[Call]) -> list[list[Verdict]]:
         """The verdicts of each call, in order."""
-        with quiet():  # once for all of them: a call of the verifier is often as short
+        who = f"the verifier {name_of(self.verifier)}"
+        with undisturbed(who):  # once for all of them: a call of the verifier is often as short
             return [
                 judged(self.verifier, copied(call.problem), call.completions, call.ids)
                 for call in calls
@@ -159,8 +163,9 @@ def judged(
         return [_one(verifier, problem, completion) for completion in completions]
     if not completions:
         return []
-    started = time.perf_counter()
+    started, owner = time.perf_counter(), os.getpid()
     verdicts = group(problem, completions, ids)
+    end_child_of(owner)
     share = (time.perf_counter() - started) / len(completions)
     return [replace(verdict, seconds=share) for verdict in verdicts]
 
@@ -168,11 +173,14 @@ def judged(
 def _one(
     verifier: Callable[[Problem, Completion], Verdict], problem: Problem, completion: Completion
 ) -> Verdict:
-    started = time.perf_counter()
+    started, owner = time.perf_counter(), os.getpid()
     try:
         verdict = verifier(problem, completion)
-    except FAILURES as error:  # a verifier must not raise; one that does must not end a run
+    except BaseException as error:  # a verifier must not raise; one that does must not end a run
+        end_child_of(owner)
+        raise_if_asked(error)
         verdict = Verdict(0.0, Status.ERROR, note=described(error))
+    end_child_of(owner)
     return replace(verdict, seconds=time.perf_counter() - started)
 
 

@@ -16,7 +16,8 @@ from evenodds.domain import Extent
 from evenodds.errors import RunError, UsageError
 from evenodds.objectives.objective import Objective
 from evenodds.objectives.ratio import Tokens
-from evenodds.own import FAILURES, described, quiet
+from evenodds.own import FAILURES, described, raise_if_asked
+from evenodds.undisturbed import kept
 
 LENGTHS = (1, 3, 2)
 
@@ -65,10 +66,11 @@ def _named_as(inner: Any, outer: Any) -> Any:
 
 
 def _called(axis: str, function: Callable[..., Any], *args: Any) -> Any:
-    with quiet():
+    with kept(f"objective.{axis} of your own"):
         try:
             return function(*args)
-        except FAILURES as error:
+        except BaseException as error:
+            raise_if_asked(error)
             what = described(error)
             raise RunError(f"objective.{axis} of your own failed. Got {what}. Mend it.") from error
 

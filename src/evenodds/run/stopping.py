@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 
 from evenodds.errors import EvenoddsError
+from evenodds.own import Leaving
 
 STOPPING = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
@@ -91,7 +92,7 @@ class Interrupts:
         if self.received is None:
             self.received, self._at = number, now
         elif now - self._at > TOGETHER and not is_importing(frame):
-            raise SystemExit(128 + number)
+            raise Leaving(128 + number)  # which no verifier's failure hides
 
     def leave_if_asked(self) -> None:
         """Raise `Interrupted` if a signal came: for places where there is nothing to save."""

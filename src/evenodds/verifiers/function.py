@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from functools import partial, wraps
 from typing import cast
 
 from evenodds.domain import Completion, Problem, Status, Stop, Verdict
 from evenodds.errors import UsageError
-from evenodds.own import FAILURES, described, load_named
+from evenodds.own import FAILURES, described, load_named, raise_if_asked
 from evenodds.verifiers import trl
 from evenodds.verifiers.trl import Reward
 
@@ -40,6 +41,13 @@ def group_of(verifier: object) -> Group | None:
     return getattr(verifier, GROUP, None)
 
 
+def name_of(verifier: object) -> str:
+    """What to call a verifier in a line for a person."""
+    kind = getattr(verifier, "kind", None)
+    named = getattr(verifier, NAME, None) or getattr(kind, "name", None)
+    return str(named or getattr(verifier, "__name__", type(verifier).__name__))
+
+
 def wrap(function: OwnFunction | Reward, name: str | None = None) -> Verifier:
     """A verifier that calls a person's function and never raises.
 
@@ -61,7 +69,8 @@ def wrap(function: OwnFunction | Reward, name: str | None = None) -> Verifier:
             return group(problem, [completion], None)[0]
         try:
             return _verdict(function(copied(problem), completion.text), completion)
-        except FAILURES as error:  # a person's code may raise anything; failure is data here
+        except BaseException as error:  # a person's code may raise anything; failure is data here
+            raise_if_asked(error)
             return _error(described(error))
 
     setattr(verifier, MARK, verifier)
@@ -84,7 +93,8 @@ def _group(function: OwnFunction | Reward) -> Group | None:
     ) -> list[Verdict]:
         try:
             return ask(problem, completions, ids)
-        except FAILURES as error:  # as in `wrap`
+        except BaseException as error:  # as in `wrap`
+            raise_if_asked(error)
             return [_error(described(error)) for _ in completions]
 
     return group
@@ -122,10 +132,24 @@ def _asked_together(
 
 def copied(problem: Problem) -> Problem:
     """A problem that a person's code may change without changing the one that was asked."""
-    prompt = problem.prompt
+    prompt, columns = problem.prompt, problem.columns
     return replace(
-        problem, prompt=prompt if isinstance(prompt, str) else tuple(m.copy() for m in prompt)
+        problem,
+        prompt=prompt if isinstance(prompt, str) else tuple(m.copy() for m in prompt),
+        columns={name: _copied(value) for name, value in columns.items()} if columns else {},
     )
+
+
+PLAIN = (str, int, float, bool, bytes, type(None))
+
+
+def _copied(value: object) -> object:
+    if isinstance(value, PLAIN):
+        return value
+    try:
+        return deepcopy(value)
+    except FAILURES:  # an object that cannot be copied is its owner's affair
+        return value
 
 
 def _refuse_generator(name: str, function: object) -> None:
