@@ -127,3 +127,14 @@ def test_an_evaluation_samples_in_its_own_way() -> None:
 def test_a_seed_of_an_evaluation_that_training_could_have_is_refused() -> None:
     with pytest.raises(UsageError, match=r"evaluation\.seed"):
         config(evaluation__seed=2**16)
+
+
+def test_texts_that_end_an_answer_come_beside_those_of_the_style() -> None:
+    """In training and evaluations; the control task is asked in a style of its own."""
+    chosen = make_config(merge({}, {"sampling.stop": ["</answer>", "\n"]}))
+    settings = evaluation_settings(chosen, MULTIPLICATION)
+    assert limits_of(chosen, MULTIPLICATION).stop_strings == ("\n", "</answer>")
+    assert settings.limits.stop_strings == ("\n", "</answer>")
+    assert control_settings(chosen, MULTIPLICATION, settings).limits.stop_strings == ("\n",)
+    with pytest.raises(UsageError, match=r"sampling\.stop cannot be .* a text that is not empty"):
+        make_config({"sampling": {"stop": ["a", ""]}})

@@ -130,6 +130,30 @@ def test_checkpoints_that_lie_there_need_no_more_room(tmp_path, monkeypatch):
         assert fits(left * weights + records) and not fits(left * weights + records - 1)
 
 
+def test_a_run_needs_room_for_the_steps_that_are_left_and_at_its_end_for_that_alone(
+    tmp_path, monkeypatch
+):
+    run, weights = RunFolder(tmp_path), 10_000_000
+    checkpoint = run.checkpoints / "step-000015"
+    checkpoint.mkdir(parents=True)
+    (checkpoint / "weights").touch()
+    os.truncate(checkpoint / "weights", 3 * weights)
+
+    def least(steps: int | None) -> int:
+        asked: list[int] = []
+        monkeypatch.setattr(folder, "require_space", lambda path, needed: asked.append(needed))
+        require_room(run, weights, 1, steps)
+        return asked[0]
+
+    records, end = 64 * 2**20, 4 * 2**20
+    assert least(None) == 3 * weights + records
+    assert least(20) == 3 * weights + records // 4
+    assert least(1000) == 3 * weights + int(0.985 * records)
+    assert least(15) == least(10) == end + weights
+    run.model.mkdir()
+    assert least(15) == end
+
+
 def test_backslashes_of_a_name_are_shown_as_they_are():
     with pytest.raises(UsageError) as caught:
         run_name("a\\b")

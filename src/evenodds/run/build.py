@@ -222,7 +222,12 @@ def judge_options(config: Config) -> JudgeOptions:
 
 def limits_of(config: Config, task: Task) -> Limits:
     section = config.sampling
-    return Limits(section.max_tokens, section.temperature, task.stop_strings)
+    return Limits(section.max_tokens, section.temperature, stops_of(config, task))
+
+
+def stops_of(config: Config, task: Task) -> tuple[str, ...]:
+    """The texts behind which an answer ends: those of the task's style, and those asked for."""
+    return tuple(dict.fromkeys((*task.stop_strings, *config.sampling.stop)))
 
 
 def evaluation_budget(config: Config) -> int:
@@ -236,7 +241,7 @@ def evaluation_settings(config: Config, task: Task) -> EvaluationSettings:
 
     section = config.evaluation
     return EvaluationSettings(
-        limits=Limits(evaluation_budget(config), section.temperature, task.stop_strings),
+        limits=Limits(evaluation_budget(config), section.temperature, stops_of(config, task)),
         samples=section.samples,
         problems=section.problems,
         levels=section.levels and checked_levels(section.levels, "evaluation.levels", task),

@@ -19,6 +19,7 @@ from evenodds.records.plain import require_plain
 
 ROOT = "runs"
 RECORDS = 64 * 2**20  # bytes for all but checkpoints
+END = 4 * 2**20  # of these for what a run ends with, its model apart
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 LONGEST = 100
 RESERVED = {
@@ -253,14 +254,31 @@ class RunFolder:
         return self.path / "evaluation" / f"{run_name(name)}.json"
 
 
-def require_room(folder: RunFolder, weights: int, keep: int) -> None:
+def require_room(folder: RunFolder, weights: int, keep: int, steps: int | None = None) -> None:
     """UsageError if there is no room for checkpoints and records. weights: bytes of what learns.
 
     At the worst `keep` checkpoints lie there while one more is made beside. What lies there already
-    needs no more room, but that one always does.
+    needs no more room, but that one always does. steps: of the whole run, where that is known: one
+    that has taken some needs room for the others, and one that has taken all for its end.
     """
     one, there = checkpoint_bytes(weights), _bytes_below(folder.checkpoints)
-    require_space(folder.path, max((keep + 1) * one - there, one) + RECORDS)
+    left = _share_left(folder.checkpoints, steps)
+    if left == 0:
+        require_space(folder.path, END + (0 if folder.model.is_dir() else weights))
+        return
+    records = max(END, int(left * RECORDS))
+    require_space(folder.path, max((keep + 1) * one - there, one) + records)
+
+
+def _share_left(checkpoints: Path, steps: int | None) -> float:
+    """The share of a run's steps that its newest checkpoint leaves to be taken."""
+    if steps is None:
+        return 1.0
+    with suppress(OSError):
+        found = [re.fullmatch(r"step-(\d+)", path.name) for path in checkpoints.iterdir()]
+        done = max((int(one[1]) for one in found if one), default=0)
+        return max(0, steps - done) / steps
+    return 1.0
 
 
 def _bytes_below(path: Path) -> int:

@@ -24,9 +24,9 @@ class Section(BaseModel):
         if isinstance(value, str) and value.encode("utf-8", "replace") != _bytes(value):
             raise PydanticCustomError("kind", "text that UTF-8 can hold")
         kinds = _kinds(cls.model_fields[info.field_name or ""].annotation)
-        if value == "" and str in kinds:
-            raise PydanticCustomError("kind", "a text that is not empty")
         items: list[Any] = [*value] if isinstance(value, list | tuple) else [value]
+        if "" in items and str in kinds:
+            raise PydanticCustomError("kind", "a text that is not empty")
         if {int, float} & kinds and any(isinstance(item, bool) for item in items):
             raise PydanticCustomError("kind", "a whole number" if int in kinds else "a number")
         if bool in kinds and isinstance(value, int | float) and not isinstance(value, bool):
@@ -174,6 +174,9 @@ class SamplingSection(Section):
     group_size: int = Field(16, ge=2, le=10_000, description="answers to each")
     max_tokens: int = Field(96, ge=1, le=1_000_000, description="budget of one answer")
     temperature: float = Field(1.0, ge=0.01, le=100, description="of the sampled distribution")
+    stop: tuple[str, ...] = Field(
+        (), description="texts that end an answer, and are cut off; those of the task do too"
+    )
     rounds: int = Field(
         3, ge=1, le=1000, description="rounds of a step at most, where zero_signal is refill"
     )

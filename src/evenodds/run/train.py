@@ -129,7 +129,7 @@ def _train(
     made = make(plan, objective)
     budget = evaluation_budget(plan.config)
     plan = replace(plan, control=readable(plan.control, made.policy, budget))
-    require_room(folder, bytes_learned(made.policy), plan.config.run.keep)
+    require_room(folder, bytes_learned(made.policy), plan.config.run.keep, plan.config.run.steps)
     warned = preflight.before(Ground(plan, objective, made, folder))
     with Interrupts() as interrupts, held(plan.config, folder, before) as folder:
         session = Session(

@@ -112,6 +112,12 @@ def test_a_stop_string_that_cuts_right_answers(monkeypatch):
     assert found.level == "fatal" and "right answers" in found.what
 
 
+def test_a_stop_string_that_was_asked_for_is_the_one_to_leave_out():
+    found = look("stop_strings", bytes_policy(), sampling__stop=("7", "8", "9"))
+    assert found.level == "fatal" and found.change == "--sampling.stop without it"
+    assert look("stop_strings", bytes_policy(), sampling__stop=("</answer>",)).level == "fine"
+
+
 def test_a_stop_string_without_tokens_where_nothing_else_ends():
     policy = make_policy()
     assert look("stop_strings", policy).level == "fine"  # its end token does

@@ -10,6 +10,7 @@ import torch
 
 from evenodds.domain import Rollout
 from evenodds.report.text import counted
+from evenodds.run.build import stops_of
 from evenodds.run.preflight.finding import Finding
 from evenodds.run.preflight.ground import Ground, right_answers
 
@@ -81,13 +82,13 @@ def end_token(ground: Ground) -> Finding:
 
 
 def _endless(ground: Ground) -> Finding:
-    strings = ground.plan.task.stop_strings
+    strings = stops_of(ground.plan.config, ground.plan.task)
     beyond = sorted(ground.made.policy.codec.stop_ids)
     what = "no token ends an answer: neither the tokenizer nor config.json names one"
     if beyond:
         what = f"no token ends an answer: {beyond} is outside of what the model knows"
     if strings:
-        what += f"; only the task's stop string {strings[0]!r:.20} does"
+        what += f"; only the stop string {strings[0]!r:.20} does"
     return Finding(
         "end_token",
         "warning" if strings else "fatal",
@@ -128,14 +129,15 @@ def golds(ground: Ground) -> list[str]:
 
 def stop_strings(ground: Ground) -> Finding | None:
     """Each can appear, and none is part of a right answer."""
-    strings = ground.plan.task.stop_strings
+    strings = stops_of(ground.plan.config, ground.plan.task)
     if not strings:
         return None
     right, tokenizer = golds(ground), ground.made.policy.codec.tokenizer
     for text in strings:
         cut = sum(text in gold for gold in right)
-        if cut or not text:
-            return _cutting(text, cut, len(right))
+        if cut:
+            is_own = text in ground.plan.config.sampling.stop
+            return _cutting(text, cut, len(right), is_own)
     lost = [text for text in strings if text not in _again(tokenizer, text)]
     if not lost:
         return Finding("stop_strings", "fine", f"{', '.join(map(repr, strings))} can end an answer")
@@ -150,13 +152,15 @@ def _again(tokenizer: Any, text: str) -> str:
     return tokenizer.decode(tokenizer.encode(text, add_special_tokens=False))
 
 
-def _cutting(text: str, cut: int, total: int) -> Finding:
+def _cutting(text: str, cut: int, total: int, is_own: bool) -> Finding:
+    """is_own: whether it was asked for, and is not the style's alone."""
+    change = "--task.style chat, whose answers are ended by the end token"
     return Finding(
         "stop_strings",
         "fatal",
         f"the stop string {text!r} is part of {cut} of {total} right answers",
         "a right answer is cut before it is whole, so it can never be paid",
-        "--task.style chat, whose answers are ended by the end token",
+        "--sampling.stop without it" if is_own else change,
     )
 
 
