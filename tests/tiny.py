@@ -12,6 +12,7 @@ from evenodds.domain import Group, Limits, Problem, Rollout, Status, Stop, Verdi
 from evenodds.lab.abacus_model import make_tokenizer
 from evenodds.policies import Policy
 from evenodds.policies.codec import Codec, stop_ids_of
+from evenodds.policies.quiet import quietly
 
 torch.set_num_threads(1)
 
@@ -74,7 +75,8 @@ def make_lora(
 
     torch.manual_seed(1)
     config = LoraConfig(r=rank, lora_alpha=2 * rank, target_modules=targets, task_type="CAUSAL_LM")
-    wrapper = get_peft_model(policy.model, config)
+    with quietly():  # as where a policy is loaded
+        wrapper = get_peft_model(policy.model, config)
     if warm:
         with torch.no_grad():
             for name, parameter in policy.model.named_parameters():

@@ -24,7 +24,10 @@ def measure(budget: float | None) -> list[Row]:
     import jaxtyping
     import torch
 
+    from evenodds.policies.quiet import silence_transformers
+
     torch.set_num_threads(1)
+    silence_transformers()  # as `load_policy` does; policies are made by hand here
     jaxtyping.config.update("jaxtyping_disable", True)  # pyright: ignore
     share = None if budget is None else budget / 5
     rows: list[Row] = []
