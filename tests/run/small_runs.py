@@ -15,9 +15,12 @@ SMALL = {
     "sampling.groups": 6,
     "sampling.group_size": 4,
     "sampling.max_tokens": 24,
+    "task.held_out": 4,
     "evaluation.problems": 2,
     "evaluation.samples": 2,
+    "evaluation.levels": (0, 1),
     "evaluation.control": "none",  # it has tests of its own, and would be most of the time here
+    "check.bench": False,  # likewise: a fifth of a run this small
     "run.steps": 4,
     "run.save_every": 2,
     "objective.mask_truncated": False,

@@ -25,6 +25,7 @@ def small(root: Path) -> dict[str, object]:
         "task__data": str(data),
         "task__verifier": "number",
         "curriculum__kind": "uniform",
+        "evaluation__levels": (0,),
         "run__steps": 1,
     }
 

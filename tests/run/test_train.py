@@ -198,7 +198,7 @@ def test_a_task_of_ones_own_needs_no_file(tmp_path) -> None:
         [(f"{a}*{b}=", str(a * b)) for a in range(2, 9) for b in range(2, 9)],
         lambda problem, text: len(text) / 10,
     )
-    over = {"curriculum.kind": "uniform", "check.bench": False}  # it pays for length alone
+    over = {"curriculum.kind": "uniform", "evaluation.levels": (0,)}
     assert train(config_in(tmp_path, **over), task=task, view=Quiet()).steps == 4
 
 
@@ -383,6 +383,7 @@ def test_a_run_from_python_says_how_it_goes_on(tmp_path) -> None:
     problems = [(f"{a}*{b}=", a * b) for a in range(2, 9) for b in range(2, 9)]
     settings = {key: value for key, value in SMALL.items() if key != "run.steps"}
     settings |= {"run.root": str(tmp_path), "run.name": "mine", "run.steps": 1}
+    settings["evaluation.levels"] = (0,)
     result = evenodds.train(problems, settings=settings, view=Quiet())
     assert result.steps == 1
     with pytest.raises(UsageError, match="made from Python"):
