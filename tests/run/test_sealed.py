@@ -14,6 +14,8 @@ import pytest
 from evenodds.errors import RunError, UsageError
 from evenodds.run import durable
 from evenodds.run.durable import AppendLog, Running, Seals, Start
+from evenodds.run.folder import RunFolder
+from evenodds.run.sealed import LogSums, altered
 from tests.faults.ablation import Loss, lose
 from tests.faults.raising import Raising, raising
 from tests.run.small_runs import Quiet, assert_equal_runs, run
@@ -87,6 +89,34 @@ def test_the_beginning_of_a_growing_file_is_known(tmp_path) -> None:
     assert [bool(log.fault(start)) for start in starts] == [False, False, True, True]
     assert "has 0 bytes" in AppendLog(tmp_path / "none").fault(starts[0])
     assert log.fault(Start(5)) == ""  # an old checkpoint knows no more than the length
+
+
+def test_what_somebody_changes_while_a_run_goes_on_is_told(tmp_path, quick_disk) -> None:
+    folder = RunFolder(tmp_path)
+    seals, metrics, sums = Seals(tmp_path), AppendLog(folder.metrics), LogSums(folder)
+
+    def told() -> list[str]:
+        return [*altered(folder, sums)]
+
+    def look() -> None:
+        seals.write({folder.config: "a = 1"})
+        for step in range(3):
+            metrics.append({"step": step})
+        sums.now()
+
+    look()
+    assert told() == []
+    folder.config.write_text("a = 2")
+    folder.metrics.write_bytes(folder.metrics.read_bytes().replace(b"1", b"5"))
+    lines, config = told()
+    assert "metrics.jsonl' is damaged" in lines and "config.toml' is damaged" in config
+    folder.metrics.write_bytes(b"")
+    with pytest.raises(RunError, match="has become shorter"):
+        sums.now()
+    seals.path.write_text("{}")
+    assert "seals.json' is damaged" in told()[0]
+    seals.path.unlink()
+    assert "it has no seal" in told()[1]
 
 
 # --- runs ----------------------------------------------------------------------------------------

@@ -183,6 +183,18 @@ def _rollouts(folder: RunFolder, saved: Saved) -> Iterator[tuple[Path, str]]:
                 yield folder.rollouts(step), seal
 
 
+def altered(folder: RunFolder, sums: LogSums) -> Iterator[str]:
+    """What somebody else has changed while a run went on, such as a verifier: told at its end."""
+    seals = Seals(folder.path)
+    try:
+        faults = [*seals.faults(), *_unsealed(folder, seals)]
+        found = [*sums.faults(), *(_told(folder, fault) for fault in faults)]
+    except RunError as error:
+        found = [str(error).rstrip(".")]
+    for what in found:
+        yield f"{what}: something else was at the run's files while it went on."
+
+
 class LogSums:
     """The SHA-256 of each file of lines, carried along: a checkpoint reads only what is new."""
 
@@ -194,3 +206,9 @@ class LogSums:
         lengths = [AppendLog(one.path).sync() if one.path.exists() else 0 for one in self._running]
         found = zip(self._running, lengths, strict=True)
         return {one.path.name: one.through(length) for one, length in found}
+
+    def faults(self) -> Iterator[str]:
+        """What is wrong with what was read so far; it is read once more."""
+        for one in self._running:
+            if fault := AppendLog(one.path).fault(one.through(one.length)):
+                yield fault

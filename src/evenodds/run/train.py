@@ -40,7 +40,7 @@ from evenodds.run.lock import require_free
 from evenodds.run.making import Engine, native_engine
 from evenodds.run.preflight import start as preflight
 from evenodds.run.preflight.ground import Ground
-from evenodds.run.sealed import examined
+from evenodds.run.sealed import altered, examined
 from evenodds.run.stopping import Clock, Interrupted, Interrupts
 from evenodds.run.trained import fault_of_model
 from evenodds.sinks import Outlets, RunFacts, factories_of, open_sinks
@@ -274,6 +274,7 @@ def _run(session: Session, argv: Sequence[str], warned: Sequence[str]) -> Result
         _report_of_a_failure(session)
         raise
     session.save_model()
+    _tell(session, [*altered(folder, session.log_sums)])
     comparison = compare(base, final)
     found = _conclusion(session)
     session.view.table(comparison, found.sentence if found else "")

@@ -51,20 +51,25 @@ class Running:
     _sum: Any = field(default_factory=hashlib.sha256)
 
     def through(self, length: int) -> Start:
-        """The file up to this length, which is at least that of the call before."""
+        """The file up to this length. Raises `RunError` where it is less than the call before."""
         if length > self.length:
             with open(self.path, "rb") as file:
                 file.seek(self.length)
                 while self.length < length:
                     piece = file.read(min(PIECE, length - self.length))
                     if not piece:
-                        raise RunError(
-                            f"{str(self.path)!r} has become shorter while the run goes on. "
-                            "Leave the run's files alone, and take it up again."
-                        )
+                        raise self._shorter()
                     self._sum.update(piece)
                     self.length += len(piece)
+        if length < self.length:
+            raise self._shorter()
         return Start(length, self._sum.hexdigest())
+
+    def _shorter(self) -> RunError:
+        return RunError(
+            f"{str(self.path)!r} has become shorter while the run goes on. "
+            "Leave the run's files alone, and take it up again."
+        )
 
 
 @dataclass(frozen=True)
