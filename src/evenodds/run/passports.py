@@ -24,8 +24,10 @@ from evenodds.judge.chance import NAME as COIN
 from evenodds.objectives import Objective
 from evenodds.places import expanded
 from evenodds.records.lines import read_object
+from evenodds.run.asked import is_another, problems_sum
 from evenodds.run.folder import RunFolder
 from evenodds.tasks import Task
+from evenodds.tasks.values import short
 from evenodds.verifiers import RegisteredVerifier, Verifier
 
 SECONDS = 5.0
@@ -177,6 +179,13 @@ def require_same_code(
             f"the run {str(folder.path)!r} began with other problems: {_data_file(task)} has "
             "changed. Restore it, or start another run."
         )
+    if is_another(_part(_own(folder.data, "problems")), task):
+        raise UsageError(
+            f"the run {str(folder.path)!r} began with other problems than the task "
+            f"{short(task.name)} gives now. Restore it, or start another run. A task must draw by "
+            "the rng that it is given alone, and not by the order of a set; to go on with the "
+            f"problems as they are, remove {str(folder.data)!r}."
+        )
     _require_same_audit(folder, audit or {})
 
 
@@ -267,6 +276,7 @@ def data_passport(
         "limits": {name: settings[name] for name in names if name in settings} or None,
         "disjoint": disjointness(task),
         "data_file_sha256": _data_sha256(task),
+        "problems": problems_sum(task),
         "initial_solve_rates": None if base is None else _initial_rates(base),
     }
     return finite(passport)

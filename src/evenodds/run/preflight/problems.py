@@ -16,6 +16,7 @@ from evenodds.domain import SAME_REWARD, Problem, as_text
 from evenodds.judge import open_judge
 from evenodds.judge.opening import runs_inline
 from evenodds.report.text import counted, duration, one_line
+from evenodds.run.asked import is_same_twice
 from evenodds.run.build import judge_options
 from evenodds.run.preflight.finding import Finding
 from evenodds.run.preflight.ground import Ground
@@ -86,6 +87,18 @@ def drawn(problems: Sequence[Problem]) -> Finding | None:
         f"{len(problems)} problems were drawn, and only {len(golds)} of them are different",
         "these few answers will be learned by heart",
         "generate of the task: use the rng that it is given",
+    )
+
+
+def same_twice(task: Task, level: int) -> Finding | None:
+    if is_same_twice(task, level):
+        return None
+    return Finding(
+        "problems",
+        "warning",
+        "drawn again with the same numbers, the task gave other problems",
+        "a run that goes on after a stop is then another run, and no seed repeats it",
+        "generate of the task: use the rng that it is given, and no other chance or state",
     )
 
 
@@ -199,7 +212,7 @@ def look_at_problems(ground: Ground) -> Finding | None:
     levels = ground.plan.config.curriculum.levels or range(len(task.levels))
     some = levels[:: -(-len(levels) // LEVELS)]
     problems = [task.generate(level, rng) for level in some for _ in range(DRAWS)]
-    found = None if training_counts(task) else drawn(problems)
+    found = None if training_counts(task) else drawn(problems) or same_twice(task, levels[0])
     if found is not None or not isinstance(task.verifier, RegisteredVerifier):
         return found
     return one_answer(problems)
