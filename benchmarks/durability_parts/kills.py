@@ -8,42 +8,48 @@ from __future__ import annotations
 
 import random
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks.durability_parts.rows import Row
-from benchmarks.durability_parts.trying import Tried, try_all
-from tests.faults import children, failpoints
-from tests.faults.stories import (
-    Setting,
-    Story,
-    killed_at,
-    killed_at_call,
-    stopped_and_continued,
-    undisturbed,
-)
+from benchmarks.durability_parts.trying import Tried, together, try_all
+from tests.faults.scratch import scratch
+from tests.faults.setting import Setting, undisturbed
+from tests.faults.sittings import FIRST, LATER, first_of, later_of
+from tests.faults.stories import Story, killed_at, killed_at_call, stopped_and_continued
 
 MOMENTS, DEEP, STOPS = 200, 20, 10
 ACTIONS = ("kill", "kill-after")
 
 
 def measure(budget: float | None) -> list[Row]:
-    """budget: seconds for all of it, of which calls are given half."""
+    """budget: seconds for all of it, a third of them for each row."""
+    share = budget and budget / 3
+    with scratch() as root:
+        first = first_of(root)
+        rows = [_row("every call of a first sitting", tried_at_calls({FIRST: first}, share))]
+        others = {kind: later_of(kind, first) for kind in LATER}
+        where = f"every call of {len(others)} kinds of later sittings"
+        rows.append(_row(where, tried_at_calls(others, share)))
     with tempfile.TemporaryDirectory() as root:
-        short = undisturbed(Path(root) / "short", run__steps=2, run__keep=1)
-        calls = try_all("kill at a call", at_calls(short), short, budget and budget / 2)
         whole = undisturbed(Path(root) / "whole")
-        moments = try_all("kill at a moment", at_moments(whole), whole, budget and budget / 2)
-    return [_row("every call that changes the disk", calls), _row("a random moment", moments)]
+        moments = try_all("kill at a moment", at_moments(whole), whole, share)
+    return [*rows, _row("a random moment", moments)]
+
+
+def tried_at_calls(settings: Mapping[str, Setting], budget: float | None) -> Tried:
+    share = budget and budget / len(settings)
+    return together(
+        try_all(f"{kind}: kill at a call", at_calls(setting), setting, share)
+        for kind, setting in settings.items()
+    )
 
 
 def at_calls(setting: Setting) -> dict[str, Story]:
     """A story for each call of an undisturbed run, killed before it and killed after it."""
-    tally = setting.root / "tally"
-    point = failpoints.Failpoint(0, "count", setting.root / "counted", tally=tally)
-    children.start(setting.arguments("counted"), setting.root / "said-counted", point).wait()
     return {
         f"{action}-{number}": killed_at_call(number, action)
-        for number in range(1, failpoints.count(tally) + 1)
+        for number in range(1, len(setting.calls) + 1)
         for action in ACTIONS
     }
 

@@ -17,6 +17,7 @@ from benchmarks.durability_parts.many import tried
 from benchmarks.durability_parts.rows import Row
 from tests.faults import ablation, resume
 from tests.faults.scratch import scratch
+from tests.faults.setting import Setting
 
 
 def measure(budget: float | None) -> list[Row]:
@@ -26,22 +27,22 @@ def measure(budget: float | None) -> list[Row]:
 
 
 def resumed(root: Path, budget: float | None) -> Row:
-    names = list(resume.ARMS | resume.OTHERS)
+    names = resume.NAMES
     chosen = (
         names if budget is None else random.sample(names, max(2, min(len(names), int(budget / 10))))
     )
-    arms: dict[str, resume.Arm] = {}
+    arms: dict[str, Setting] = {}
     for name, arm in tried(
         "runs nobody disturbs", chosen, lambda n: resume.arm_of(n, root / n), None
     ):
-        if isinstance(arm, resume.Arm):
+        if isinstance(arm, Setting):
             arms[name] = arm
         else:
             print(f"     {name}: {arm}", file=sys.stderr, flush=True)
     stories = [
         (f"story-{names.index(name)}-{number}", story)
         for name, arm in arms.items()
-        for number, story in enumerate(resume.stories_of(arm, names.index(name)))
+        for number, story in enumerate(resume.stories_of(arm, name))
     ]
     points, bad, kinds = 0, dict[str, object](), Counter[str]()
     for (name, story), found in tried(

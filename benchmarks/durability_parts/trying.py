@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from benchmarks.durability_parts.many import tried
@@ -25,6 +25,15 @@ class Tried:
     def of(self, word: str) -> int:
         """How many stories have something amiss that begins with the word."""
         return sum(any(what.startswith(word) for what in found) for found in self.amiss.values())
+
+
+def together(parts: Iterable[Tried]) -> Tried:
+    """The stories of several settings as those of one."""
+    found = Tried(0)
+    for number, part in enumerate(parts):
+        found.asked, found.count = found.asked + part.asked, found.count + part.count
+        found.amiss |= {f"{number} {name}": amiss for name, amiss in part.amiss.items()}
+    return found
 
 
 def try_all(

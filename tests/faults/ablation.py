@@ -14,7 +14,8 @@ from safetensors.torch import load_file, save_file
 from evenodds.run.durable.manifest import MANIFEST, seal
 from tests.faults.fingerprint import differences, fingerprint
 from tests.faults.moments import Moment
-from tests.faults.resume import Arm, arm_of, rows, sitting
+from tests.faults.resume import arm_of, rows, sitting
+from tests.faults.setting import RUN, WHOLE, Setting
 
 KNOWN: dict[str, Any] = {  # what a run has of each at its start, where it is not 0
     "state.bonus": None,
@@ -25,7 +26,7 @@ KNOWN: dict[str, Any] = {  # what a run has of each at its start, where it is no
     "seals": None,
     "moments": None,
 }
-WHOLE = {"state.bonus", "state.curriculum.posteriors", "pending"}  # tables that are one value
+ONE_VALUE = {"state.bonus", "state.curriculum.posteriors", "pending"}  # tables that are one value
 Change = Callable[[Path], None]
 """What is done to a checkpoint folder, before it is sealed again."""
 
@@ -44,7 +45,7 @@ def keys(record: Mapping[str, Any], where: str = "") -> Iterator[str]:
     for key, value in record.items():
         name = where + key.replace(".", "/")
         yield name
-        if isinstance(value, Mapping) and name not in WHOLE - {"state.bonus"}:
+        if isinstance(value, Mapping) and name not in ONE_VALUE - {"state.bonus"}:
             yield from keys(value, f"{name}.")
 
 
@@ -132,7 +133,7 @@ def losses(record: Mapping[str, Any]) -> Iterator[Loss]:
     for name in keys(record):
         yield Loss(name, "deleted", deleted(name))
         table, key = place(dict(record), name)
-        if not isinstance(table[key], Mapping) or name in WHOLE:
+        if not isinstance(table[key], Mapping) or name in ONE_VALUE:
             value = initial(name, table[key])
             yield Loss(name, f"{str(value)[:20]}", replaced(name, value))
     yield from of_tensors()
@@ -158,12 +159,13 @@ WITHIN = Moment(6, "recording", "kill")  # step 5 is the newest then
 PENDING = Moment(6, "evaluating", "stop")
 
 
-def stopped(arm: Arm, moment: Moment) -> Path:
+def stopped(arm: Setting, moment: Moment) -> Path:
     """A run that ended there, of which copies are made; its newest checkpoint is taken apart."""
     name = f"ended-{moment.how}"
-    ended = sitting(arm.arguments(name), arm.root / f"said-{name}", moment, 1, True)
+    place = arm.begin(name)
+    ended = sitting(arm.arguments, place / "said", moment, 1, True, place)
     assert ended.code == moment.code, ended.err
-    return arm.root / name
+    return arm.run(name)
 
 
 def newest(run: Path) -> Path:
@@ -177,12 +179,12 @@ def states(run: Path) -> dict[str, Any]:
     return {path.parent.name: json.loads(path.read_text())["state"] for path in later}
 
 
-def tell(arm: Arm, run: Path, loss: Loss, name: str) -> tuple[str, str]:
+def tell(arm: Setting, run: Path, loss: Loss, name: str) -> tuple[str, str]:
     """`refused`, `noticed` or `missed`, and by what."""
-    copy = arm.root / name
+    place, copy = arm.begin(name), arm.run(name)
     shutil.copytree(run, copy)
     lose(loss, newest(copy))
-    ended = sitting(["train", "--resume", str(copy)], arm.root / f"said-{name}", None, 2, True)
+    ended = sitting(["train", "--resume", RUN], place / "said", None, 2, True, place)
     told = [line for line in ended.err.splitlines() if line.startswith("evenodds: ")]
     if ended.code == 1 and len(told) == 1 and "Traceback" not in ended.err:
         return "refused", told[0]
@@ -190,14 +192,12 @@ def tell(arm: Arm, run: Path, loss: Loss, name: str) -> tuple[str, str]:
         return "missed", f"exit {ended.code}: {ended.err[-300:]}"
     found = [line for line in ended.err.splitlines() if "passed over" in line]
     found += differences(arm.whole, fingerprint(copy))
-    found += [
-        name for name, text in states(arm.root / "whole").items() if states(copy)[name] != text
-    ]
+    found += [name for name, text in states(arm.run(WHOLE)).items() if states(copy)[name] != text]
     times = [row.get("time/elapsed", 0.0) for row in rows(copy / "metrics.jsonl")]
     found += ["the clock goes back"] if times != sorted(times) else []
-    shutil.rmtree(copy)
+    arm.remove(name)
     return ("noticed", ", ".join(found)) if found else ("missed", "nothing differs")
 
 
-def arm_for(root: Path) -> Arm:
+def arm_for(root: Path) -> Setting:
     return arm_of("ablation", root, SETTINGS)

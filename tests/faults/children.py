@@ -101,14 +101,16 @@ def start(
     folder: Path,
     failpoint: Failpoint | None = None,
     before: Callable[[], None] | None = None,
+    within: Path | None = None,
 ) -> Child:
     """`evenodds ARGUMENTS` in a child whose output goes to files below `folder`, made if missing.
 
     before: is called in the child first; a function of a module, for it is sent by its name.
+    within: the folder that it works in, where that is not the server's.
     """
     folder.mkdir(parents=True, exist_ok=True)
     process = _server().Process(
-        target=_live, args=(list(arguments), folder, failpoint, before), daemon=True
+        target=_live, args=(list(arguments), folder, failpoint, before, within), daemon=True
     )
     started = time.monotonic()
     with _without_main():
@@ -126,7 +128,10 @@ def _live(
     folder: Path,
     failpoint: Failpoint | None,
     before: Callable[[], None] | None,
+    within: Path | None,
 ) -> None:
+    if within is not None:
+        os.chdir(within)
     os.environ[MARK] = str(folder)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # as `evenodds.__main__` has it
     for number, name in ((1, "out"), (2, "err")):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,21 @@ import numpy as np
 from pyarrow import parquet
 from safetensors.numpy import load_file
 
+from evenodds.run.durable import SEALS, TEMPORARY, Seals
+from evenodds.run.durable.manifest import MANIFEST, fault_of
+
 CLOCKS = ("time/",)  # of a line of the metrics
 PASSING = ("elapsed", "logs", "seals")  # of a checkpoint: seconds, and what has seconds in it
+APART = re.compile(r"(\.kept-)[0-9a-f]{8}")  # what stood in the way of a checkpoint
+TIMED = re.compile(
+    rb'"(time/[a-z_]+|seconds|elapsed|length)": ?[0-9.e+-]+|"(sha256|seal)": ?"[0-9a-f]+"'
+)
+"""What a clock wrote, or is as long as what a clock wrote."""
+
+OLDER = re.compile(r"checkpoints/step-\d+(?:/|$)")
+
+UNREAD = ("config.toml", "report.html", "report.md", "summary.json")
+"""Files that name the run, or are made again."""
 
 
 def fingerprint(run: Path) -> dict[str, Any]:
@@ -28,7 +43,8 @@ def fingerprint(run: Path) -> dict[str, Any]:
     for path in sorted(run.glob("evaluation/*.json")):
         record = json.loads(path.read_text())
         found[f"evaluation/{path.name}"] = {k: v for k, v in record.items() if k != "seconds"}
-        found[f"evaluation/{path.stem}.parquet"] = _table(path.with_suffix(".parquet"))
+    for path in sorted(run.glob("evaluation/*.parquet")):
+        found[f"evaluation/{path.name}"] = _table(path)
     for folder in [run / "model", *sorted(run.glob("checkpoints/step-*"))[-1:]]:
         for path in sorted(folder.rglob("*.safetensors")):
             found[str(path.relative_to(run))] = _tensors(path)
@@ -40,7 +56,7 @@ def fingerprint(run: Path) -> dict[str, Any]:
 
 def names(run: Path) -> list[str]:
     """Every file and folder of a run: what is left over somewhere is a difference too."""
-    return sorted(str(path.relative_to(run)) for path in run.rglob("*"))
+    return sorted(APART.sub(r"\1", str(path.relative_to(run))) for path in run.rglob("*"))
 
 
 def differences(one: dict[str, Any], two: dict[str, Any]) -> list[str]:
@@ -54,9 +70,63 @@ def _odd(one: list[str], two: list[str]) -> list[str]:
     return sorted(set(one) ^ set(two))
 
 
+def unlike(run: Path, whole: dict[str, Any]) -> list[str]:
+    """How a run that has come to its end is another than that which nobody disturbed.
+
+    An older checkpoint may stay, where to clear it was what failed; the next one would do it.
+    """
+    found = fingerprint(run)
+    wanted = set(whole["names"])
+    found["names"] = [path for path in found["names"] if path in wanted or not OLDER.match(path)]
+    empty = [path for path in run.rglob("*") if path.is_file() and not path.stat().st_size]
+    odd = [f"empty: {path}" for path in empty if path.name != "lock"]
+    return [*differences(whole, found), *odd]
+
+
 def leftovers(run: Path) -> list[str]:
     """What only a write that was never ended, or a replacement half way, leaves."""
     return [name for name in names(run) if ".evenodds-" in name or ".kept-" in name]
+
+
+def state_of(run: Path) -> str:
+    """A hash of all that a run folder holds, but for what clocks, names and processes made.
+
+    What lies in a temporary file is left out, for it goes at the next start whatever it is; and
+    what lies in the lock, for it holds nothing once its process has gone.
+    """
+    sums = hashlib.sha256()
+    for path in sorted(run.rglob("*"), key=_plain):
+        sums.update(f"\0{_plain(path.relative_to(run))} {path.is_file()} ".encode())
+        if path.name == MANIFEST:
+            sums.update(fault_of(path.parent).encode() and b"damaged")
+        elif path.is_file():
+            sums.update(_content(path, run))
+    return sums.hexdigest()
+
+
+def _plain(path: Path) -> str:
+    return APART.sub(r"\1", re.sub(r"evenodds-tmp-\d+-[0-9a-f]{8}", "evenodds-tmp", str(path)))
+
+
+def _content(path: Path, run: Path) -> bytes:
+    if any(map(TEMPORARY.fullmatch, path.relative_to(run).parts)) or path.name == "lock":
+        return b""
+    if path.name == SEALS:
+        return _seals(run)
+    if {path.name, path.parent.name} & {*UNREAD, "passports"}:
+        return b"some" if path.stat().st_size else b"none"
+    return TIMED.sub(b"", path.read_bytes())
+
+
+def _seals(run: Path) -> bytes:
+    """How often they were written, how many each file may have, and whether one of them fits."""
+    seals = Seals(run)
+    with suppress(Exception):
+        found = seals.read()
+        fits = {name: seals.fault(name, known) is None for name, known in found.files.items()}
+        counts = {name: len(known) for name, known in found.files.items()}
+        return repr((found.serial, found.since, fits, counts)).encode()
+    return b"damaged"
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:

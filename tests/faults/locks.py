@@ -19,16 +19,18 @@ def at_once(setting: Setting, name: str, count: int) -> list[str]:
 
     One that comes when the winner has ended already may say that the run is finished.
     """
-    command = setting.arguments(name)
-    folders = [setting.root / f"said-{name}-{n}" for n in range(count)]
-    ended = [child.wait(120) for child in [children.start(command, at) for at in folders]]
+    place = setting.begin(name)
+    begun = [
+        children.start(setting.arguments, place / f"said-{n}", within=place) for n in range(count)
+    ]
+    ended = [child.wait(120) for child in begun]
     winners = [one for one in ended if one.code == 0 and "finished already" not in one.err]
     amiss = [] if len(winners) == 1 else [f"winners: {len(winners)} of {count}"]
     for one in ended:
         told = one.err.splitlines()[-1:] or [""]
         if one.code not in (0, 2) or (one.code == 2 and not _is_refusal(told[0])):
             amiss.append(f"exit {one.code}: {told[0]}")
-    run = setting.root / name
+    run = setting.run(name)
     amiss += differences(setting.whole, fingerprint(run))
     return amiss + [f"left over: {path}" for path in leftovers(run)]
 
@@ -39,10 +41,10 @@ def _is_refusal(line: str) -> bool:
 
 def another(setting: Setting, name: str) -> list[str]:
     """Two with different seeds at once: the second never goes on in the run of the first."""
-    one, two = setting.arguments(name), [*setting.arguments(name), "--run.seed", "1"]
+    place, one = setting.begin(name), setting.arguments
     begun = [
-        children.start(command, setting.root / f"said-{name}-{n}")
-        for n, command in enumerate((one, two))
+        children.start(command, place / f"said-{n}", within=place)
+        for n, command in enumerate((one, [*one, "--run.seed", "1"]))
     ]
     codes = sorted(child.wait(120).code for child in begun)
     return [] if codes == [0, 2] else [f"exits {codes}"]
@@ -60,8 +62,8 @@ class Refused:
 
 def second(setting: Setting, name: str) -> Refused:
     """The real command, as a person starts it, on a run that another process holds."""
-    holder = children.start(setting.arguments(name), setting.root / f"said-{name}-holder")
-    run = setting.root / name
+    place, run = setting.begin(name), setting.run(name)
+    holder = children.start(setting.arguments, place / "said-holder", within=place)
     while not (run / "config.toml").exists() and holder.is_running:
         time.sleep(0.005)
     holder.signal(19)  # SIGSTOP: it holds the run and does not end meanwhile

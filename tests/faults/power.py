@@ -19,9 +19,10 @@ from typing import Any
 
 from tests.faults.children import MARK, run, start, tiny
 from tests.faults.disks import KINDS, call, fresh, mounted, recorded
-from tests.faults.fingerprint import fingerprint
+from tests.faults.fingerprint import fingerprint, state_of, unlike
 from tests.faults.recorder import Told, read
-from tests.faults.refusals import SHORT, amiss, newest, state_of
+from tests.faults.setting import newest
+from tests.faults.sittings import SHORT
 
 SECTOR = 512
 EACH = 15  # cuts of one recording
@@ -214,7 +215,7 @@ def goes_on(of: World, disk: Path) -> str:
     shutil.rmtree(disk.with_suffix(".again"))
     if ended.code:
         return f"it does not go on: exit {ended.code}: {ended.err}"
-    return amiss(disk / "r", of.whole)
+    return "; ".join(unlike(disk / "r", of.whole))
 
 
 @dataclass(frozen=True)

@@ -5,20 +5,13 @@ from __future__ import annotations
 import shutil
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
 
 from tests.faults import disks
-from tests.faults.children import start
 from tests.faults.failpoints import Failpoint, calls
-from tests.faults.refusals import (
-    COMMITTED,
-    Tried,
-    Undisturbed,
-    amiss,
-    fault_of_words,
-    lost,
-)
+from tests.faults.fingerprint import unlike
+from tests.faults.refusals import Tried, fault_of_words, is_changed
+from tests.faults.setting import RUN, Setting
+from tests.faults.stories import checked, start
 
 REASONS = {  # what happens -> the system's word for it
     "full": "ENOSPC",
@@ -29,66 +22,43 @@ REASONS = {  # what happens -> the system's word for it
 SIZE = 80 * disks.MB  # the run asks for 64 MB beside its checkpoints before it begins
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where a run lies whose disk is to be met by something."""
-
-    base: Undisturbed
-    root: Path
-
-    @property
-    def run(self) -> Path:
-        return self.root / "r"
-
-    @property
-    def arguments(self) -> list[str]:
-        given = self.base.arguments("r")
-        given[given.index("--run.root") + 1] = str(self.root)
-        return given
-
-
 @contextmanager
-def place(base: Undisturbed, deed: str, name: str) -> Generator[Place]:
-    """A folder of its own; a small disk where that is to be filled."""
-    root = base.root / name
-    root.mkdir()
+def _place(setting: Setting, deed: str, name: str) -> Generator[None]:
+    """The place of a story; a small disk where that is to be filled."""
+    setting.place(name).mkdir()
     try:
         if deed == "full":
-            with disks.memory_disk(root, SIZE):
-                yield Place(base, root)
+            with disks.memory_disk(setting.place(name), SIZE):
+                yield
         else:
-            yield Place(base, root)
+            yield
     finally:
-        shutil.rmtree(root)
+        setting.remove(name)
 
 
-def met(base: Undisturbed, at: int, deed: str) -> Tried:
+def met(setting: Setting, at: int, deed: str) -> Tried:
     """It happens before a call; what fails then, the system itself refuses. Later all is well."""
     name = f"m{at}-{deed.replace(' ', '-')}"
-    out, tally = base.root / f"{name}.said", base.root / f"{name}.tally"
-    with place(base, deed, name) as here:
-        point = Failpoint(at, deed, here.run, tally=tally)
-        ended = start(here.arguments, out, point).wait()
-        made = calls(tally)
-        (here.root / "ballast").unlink(missing_ok=True)
-        gone = deed == "deleted"
-        promised = 0 if gone else made[:at].count(COMMITTED)
-        problem = (
-            fault_of_words(ended.code, ended.err, here.run, REASONS[deed])
-            or lost(here.run, promised)
-            or _again(here, out)
-        )
-    for path in (out, tally):
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    run, tally = setting.run(name), setting.root / f"{name}.tally"
+    with _place(setting, deed, name):
+        ended = start(setting, name, 0, Failpoint(at, deed, run, tally=tally)).wait()
+        (setting.place(name) / "ballast").unlink(missing_ok=True)
+        written = is_changed(setting, run)
+        problem = fault_of_words(ended.code, ended.err, RUN, REASONS[deed], written)
+        lost = [] if deed == "deleted" else checked(setting, name)
+        problem = problem or "; ".join(lost) or _again(setting, name)
+    made = calls(tally)
+    tally.unlink()
     return Tried(f"before {made[-1] if made else at}", deed, ended.code, ended.err, problem)
 
 
-def _again(here: Place, out: Path) -> str:
+def _again(setting: Setting, name: str) -> str:
     """A folder that was deleted while a library wrote in it may be no run any more, and says so."""
-    ended = start(here.arguments, out).wait()
-    if ended.code == 2 and f"{str(here.run)!r} exists and is no run folder" in ended.err:
-        shutil.rmtree(here.run)
-        ended = start(here.arguments, out).wait()
+    run = setting.run(name)
+    ended = start(setting, name, 1).wait()
+    if ended.code == 2 and f"{RUN!r} exists and is no run folder" in ended.err:
+        shutil.rmtree(run)
+        ended = start(setting, name, 2).wait()
     if ended.code:
         return f"it does not go on: exit {ended.code}: {ended.err}"
-    return amiss(here.run, here.base.whole)
+    return "; ".join(unlike(run, setting.whole))

@@ -13,9 +13,9 @@ from typing import Any
 from tests.faults import children
 from tests.faults.fingerprint import differences, fingerprint, leftovers
 from tests.faults.moments import Moment, install
+from tests.faults.setting import MOST, RUN, WHOLE, Setting, undisturbed
 
 STEPS = 10
-MOST = 300.0  # seconds for a sitting, which has one where a machine is quiet
 SMALLER: dict[str, Any] = {
     "run__steps": STEPS,
     "run__keep": 1,  # so that what is there at the end does not depend on where it was ended
@@ -66,22 +66,7 @@ OTHERS: dict[str, dict[str, Any]] = {
 }
 
 
-@dataclass(frozen=True)
-class Arm:
-    """One configuration. whole: the fingerprint of its run that nobody disturbed.
-
-    refills: steps in which a second round was drawn. updated: those in which something was learned.
-    """
-
-    name: str
-    root: Path
-    settings: Mapping[str, Any]
-    whole: dict[str, Any]
-    refills: tuple[int, ...]
-    updated: frozenset[int]
-
-    def arguments(self, name: str) -> list[str]:
-        return children.tiny(self.root, name, **self.settings)
+NAMES = [*ARMS, *OTHERS]
 
 
 @dataclass(frozen=True)
@@ -95,20 +80,25 @@ class Story:
         return f"{self.arm}: {', then '.join(map(str, self.moments))}"
 
 
-def arm_of(name: str, root: Path, settings: Mapping[str, Any] | None = None) -> Arm:
+def arm_of(name: str, root: Path, settings: Mapping[str, Any] | None = None) -> Setting:
     """The run of an arm from its start to its end, by its name; or with settings of its own,
     and the steps of a run in trouble.
     """
     odd = settings is not None
     settings = {**SMALLER, **((ARMS | OTHERS)[name] if settings is None else settings)}
-    arguments = children.tiny(root, "whole", **settings)
-    ended = sitting(arguments, root / "said-whole", None, 0, odd)
-    assert ended.code == 0, ended.err
-    rounds = {row["step"]: max(row["round"]) for row in rows(root / "whole" / "groups.jsonl")}
-    refills = tuple(step for step, most in rounds.items() if most)
-    lines = rows(root / "whole" / "metrics.jsonl")
-    updated = frozenset(row["step"] for row in lines if row.get("loss") is not None)
-    return Arm(name, root, settings, fingerprint(root / "whole"), refills, updated)
+    return undisturbed(root, before=partial(install, None, 0, odd), once=True, **settings)
+
+
+def refills(arm: Setting) -> tuple[int, ...]:
+    """Steps in which a second round was drawn."""
+    lines = rows(arm.run(WHOLE) / "groups.jsonl")
+    return tuple(row["step"] for row in lines if max(row["round"]))
+
+
+def updated(arm: Setting) -> frozenset[int]:
+    """Steps in which something was learned."""
+    lines = rows(arm.run(WHOLE) / "metrics.jsonl")
+    return frozenset(row["step"] for row in lines if row.get("loss") is not None)
 
 
 def rows(path: Path) -> list[dict[str, Any]]:
@@ -116,27 +106,31 @@ def rows(path: Path) -> list[dict[str, Any]]:
 
 
 def sitting(
-    arguments: Sequence[str], said: Path, moment: Moment | None, seed: int, odd: bool = False
+    arguments: Sequence[str],
+    said: Path,
+    moment: Moment | None,
+    seed: int,
+    odd: bool = False,
+    within: Path | None = None,
 ) -> children.Ended:
-    return children.start(arguments, said, before=partial(install, moment, seed, odd)).wait(MOST)
+    before = partial(install, moment, seed, odd)
+    return children.start(arguments, said, None, before, within).wait(MOST)
 
 
-def tell(story: Story, arm: Arm, name: str) -> list[str]:
+def tell(story: Story, arm: Setting, name: str) -> list[str]:
     """What differs at the end; empty where nothing does. Every way to go on is taken in turn."""
-    run, seed = arm.root / name, len(name)
-    ways = [arm.arguments(name), ["train", "--resume", str(run)]]
-    for turn, moment in enumerate(story.moments):
-        ended = sitting(ways[turn % 2], arm.root / f"said-{name}-{turn}", moment, seed + turn)
-        if ended.code != moment.code:
-            return [f"{moment} ended with {ended.code}: {ended.err[-500:]}"]
-    turn = len(story.moments)
-    ended = sitting(ways[turn % 2], arm.root / f"said-{name}-{turn}", None, seed + turn)
-    if ended.code != 0:
-        return [f"went on to exit {ended.code}: {ended.err[-500:]}"]
+    place, seed = arm.begin(name), len(name)
+    ways = [arm.arguments, ["train", "--resume", RUN]]
+    for turn, moment in enumerate((*story.moments, None)):
+        said = place / f"said-{turn}"
+        ended = sitting(ways[turn % 2], said, moment, seed + turn, within=place)
+        if ended.code != (moment.code if moment else 0):
+            return [f"{moment or 'the last'} ended with {ended.code}: {ended.err[-500:]}"]
+    run = arm.run(name)
     return [*differences(arm.whole, fingerprint(run)), *leftovers(run)]
 
 
-def moments_of(arm: Arm) -> list[Moment]:
+def moments_of(arm: Setting) -> list[Moment]:
     """Ways to end a sitting, without their steps: between steps, and inside one."""
     many = int(arm.settings.get("learner__passes", 1))
     kinds = [
@@ -154,24 +148,25 @@ def moments_of(arm: Arm) -> list[Moment]:
     return [Moment(0, where, how, nth, after) for where, how, nth, after in kinds]
 
 
-def stories_of(arm: Arm, number: int) -> Iterator[Story]:
+def stories_of(arm: Setting, name: str) -> Iterator[Story]:
     """One for every step, in another way each; refills where there are; one of three deep."""
-    kinds = moments_of(arm)
+    kinds, number, again = moments_of(arm), NAMES.index(name), refills(arm)
     chosen = [kinds[(step + 3 * number) % len(kinds)] for step in range(1, STEPS + 1)]
-    at = [_in_step(kind, step, arm) for step, kind in enumerate(chosen, 1)]
-    yield from (Story(arm.name, (moment,)) for moment in at)
-    if arm.refills:
-        yield Story(arm.name, (Moment(arm.refills[-1], "sampling", "kill", 2),))
-        yield Story(arm.name, (Moment(arm.refills[0], "judging", "fail", 2),))
+    learned = updated(arm)
+    at = [_in_step(kind, step, step in learned) for step, kind in enumerate(chosen, 1)]
+    yield from (Story(name, (moment,)) for moment in at)
+    if again:
+        yield Story(name, (Moment(again[-1], "sampling", "kill", 2),))
+        yield Story(name, (Moment(again[0], "judging", "fail", 2),))
     if "evaluation__every" in arm.settings:
-        yield Story(arm.name, (Moment(3, "evaluating", "stop"), Moment(6, "evaluating", "kill")))
-        yield Story(arm.name, (Moment(6, "evaluating", "stop"), Moment(6, "evaluating", "stop")))
-    yield Story(arm.name, (at[1], at[4], at[7]))
+        yield Story(name, (Moment(3, "evaluating", "stop"), Moment(6, "evaluating", "kill")))
+        yield Story(name, (Moment(6, "evaluating", "stop"), Moment(6, "evaluating", "stop")))
+    yield Story(name, (at[1], at[4], at[7]))
 
 
-def _in_step(moment: Moment, step: int, arm: Arm) -> Moment:
+def _in_step(moment: Moment, step: int, learns: bool) -> Moment:
     every = {"where": moment.where, "how": moment.how, "nth": moment.nth, "after": moment.after}
-    learns = moment.where != "pass" or step in arm.updated
-    if moment.where == "saving" or not learns:  # not every step is saved, nor teaches something
+    # not every step is saved, nor teaches something
+    if moment.where == "saving" or (moment.where == "pass" and not learns):
         every |= {"where": "recording", "nth": 1}
     return Moment(step, **every)

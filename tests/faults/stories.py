@@ -14,85 +14,84 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from pyarrow import parquet
 
+from evenodds.run.checkpoint import PREFIX
+from evenodds.run.durable import numbered
+from evenodds.run.durable.manifest import fault_of
 from tests.faults import children
-from tests.faults.fingerprint import differences, fingerprint, leftovers
+from tests.faults.fingerprint import state_of, unlike
+from tests.faults.setting import RUN, Setting, newest, undisturbed
+
+__all__ = ["Setting", "Story", "undisturbed"]
 
 GOES_ON = re.compile(r"going on after step (\d+)\.")
 SAVED = re.compile(r"stopped after step (\d+); it is saved")
 
 
-@dataclass(frozen=True)
-class Setting:
-    """Where stories are tried. whole: the fingerprint of the run that nobody disturbed.
-
-    seconds: how long that one took, from its start to its end.
-    """
-
-    root: Path
-    settings: dict[str, Any]
-    whole: dict[str, Any]
-    seconds: float
-
-    def arguments(self, name: str) -> list[str]:
-        return children.tiny(self.root, name, **self.settings)
-
-
-def undisturbed(root: Path, **settings: Any) -> Setting:
-    """A setting, after two runs: the first pays for what is done once, the second is timed."""
-    for name in ("first", "whole"):
-        ended = children.run(children.tiny(root, name, **settings), root / f"said-{name}")
-        assert ended.code == 0, ended.err
-    return Setting(root, settings, fingerprint(root / "whole"), ended.seconds)
-
-
 def note_commits(path: Path, slow: float = 0.0) -> None:
     """In a child: a line for each checkpoint whose commit has returned. slow: seconds a flush."""
-    from evenodds.run import checkpoint
+    from evenodds.run import durable
 
-    commit, fsync = checkpoint.commit, os.fsync
+    commit, fsync = durable.commit_folder, os.fsync
 
-    def noted(draft: Any, *more: Any) -> Any:
-        found = commit(draft, *more)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-        os.write(descriptor, f"{int(found.name.rpartition('-')[2])}\n".encode())
-        os.close(descriptor)
-        return found
+    def noted(target: Path, *more: Any, **named: Any) -> None:
+        commit(target, *more, **named)
+        if target.name.startswith(PREFIX):
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+            os.write(descriptor, f"{int(target.name.removeprefix(PREFIX))}\n".encode())
+            os.close(descriptor)
 
     def slowly(descriptor: int) -> None:
         time.sleep(slow)
         fsync(descriptor)
 
-    checkpoint.commit = noted
+    durable.commit_folder = noted
     if slow:
         os.fsync = slowly
 
 
 def start(
-    setting: Setting, name: str, turn: int, failpoint: Any = None, slow: float = 0.0
+    setting: Setting,
+    name: str,
+    turn: int,
+    failpoint: Any = None,
+    slow: float = 0.0,
+    last: Callable[[], None] | None = None,
 ) -> children.Child:
-    """One sitting at the run; what it acknowledges is read by `acknowledged`."""
-    before = partial(note_commits, setting.root / f"acknowledged-{name}", slow)
-    place = setting.root / f"said-{name}-{turn}"
-    return children.start(setting.arguments(name), place, failpoint, before)
+    """One sitting at the run; what it acknowledges is read by `acknowledged`.
+
+    last: what the child does right before it begins.
+    """
+    place = setting.begin(name)
+    before = partial(_prepared, setting.before, place / "acknowledged", slow, last)
+    return children.start(setting.arguments, place / f"said-{turn}", failpoint, before, place)
+
+
+def _prepared(
+    before: Callable[[], None] | None, noted: Path, slow: float, last: Callable[[], None] | None
+) -> None:
+    if before is not None:
+        before()
+    note_commits(noted, slow)
+    if last is not None:
+        last()
 
 
 def acknowledged(setting: Setting, name: str) -> int:
-    """The newest step that any sitting has acknowledged; 0 where none was."""
-    path = setting.root / f"acknowledged-{name}"
+    """The newest step that any sitting has acknowledged, or was there before; 0 without one."""
+    path = setting.place(name) / "acknowledged"
     lines = path.read_text().splitlines() if path.exists() else []
     said = [
         int(step)
-        for err in setting.root.glob(f"said-{name}-*/err")
+        for err in setting.place(name).glob("said-*/err")
         for step in SAVED.findall(err.read_text(errors="replace"))
     ]
-    return max([0, *map(int, lines), *said])
+    return max([setting.saved, *map(int, lines), *said])
 
 
 def unreadable(run: Path) -> list[str]:
@@ -100,9 +99,7 @@ def unreadable(run: Path) -> list[str]:
 
     The last line of a log may be: whoever reads one passes over a line that does not end.
     """
-    from evenodds.run.durable import valid_folders
-
-    _, bad = valid_folders(run / "checkpoints", "step-")
+    bad = [fault_of(path) for path in numbered(run / "checkpoints", PREFIX)]
     for path in [*run.glob("passports/*.json"), *run.glob("evaluation/*.json")]:
         with suppress(ValueError):
             json.loads(path.read_text())
@@ -115,7 +112,12 @@ def unreadable(run: Path) -> list[str]:
             parquet.read_table(path)
         except Exception:
             bad.append(str(path))
-    return bad
+    return [what.replace(str(run), RUN) for what in bad if what]
+
+
+@cache
+def _unreadable_before(begins: Path | None) -> list[str]:
+    return unreadable(begins) if begins else []
 
 
 def _is_row(line: bytes) -> bool:
@@ -126,14 +128,11 @@ def _is_row(line: bytes) -> bool:
 
 def checked(setting: Setting, name: str) -> list[str]:
     """After a death: nothing of what is there is torn, and what was acknowledged is there."""
-    from evenodds.run.durable import valid_folders
-
-    run = setting.root / name
-    amiss = [f"unreadable: {what}" for what in unreadable(run)]
-    sound, _ = valid_folders(run / "checkpoints", "step-", 1)
-    newest = int(sound[0].name.rpartition("-")[2]) if sound else 0
-    if newest < acknowledged(setting, name):
-        amiss.append(f"lost: step {acknowledged(setting, name)} was saved, {newest} is left")
+    run = setting.run(name)
+    bad = [what for what in unreadable(run) if what not in _unreadable_before(setting.begins)]
+    amiss = [f"unreadable: {what}" for what in bad]
+    if newest(run) < acknowledged(setting, name):
+        amiss.append(f"lost: step {acknowledged(setting, name)} was saved, {newest(run)} is left")
     return amiss
 
 
@@ -144,12 +143,21 @@ def taken_up(setting: Setting, name: str, turn: int = 99) -> list[str]:
     if ended.code != 0:
         return [f"not resumed: exit {ended.code}, {ended.err.strip().splitlines()[-1:]}"]
     from_step = int((GOES_ON.findall(ended.err) or [0])[0])
-    amiss = differences(setting.whole, fingerprint(setting.root / name))
+    amiss = unlike(setting.run(name), setting.whole)
     if from_step < saved and "finished already" not in ended.err:
         amiss.append(f"lost: step {saved} was saved, it went on after {from_step}")
     odd = [line for line in ended.err.splitlines() if "Traceback" in line or "damaged" in line]
-    amiss += [f"said: {line}" for line in odd]
-    return amiss + [f"left over: {path}" for path in leftovers(setting.root / name)]
+    return amiss + [f"said: {line}" for line in odd if line not in setting.told]
+
+
+def went_on(setting: Setting, name: str) -> list[str]:
+    """As `checked` and `taken_up`; of folders that are the same but for clocks and names one is
+    enough.
+    """
+    state = f"{state_of(setting.run(name))} {acknowledged(setting, name)}"
+    if state not in setting.resumed:
+        setting.resumed[state] = checked(setting, name) + taken_up(setting, name)
+    return setting.resumed[state]
 
 
 Story = Callable[[Setting, str], list[str]]
@@ -178,9 +186,9 @@ def killed_at_call(number: int, action: str) -> Story:
     def story(setting: Setting, name: str) -> list[str]:
         from tests.faults.failpoints import Failpoint
 
-        point = Failpoint(number, action, setting.root / name)
+        point = Failpoint(number, action, setting.run(name))
         start(setting, name, 0, point).wait()
-        return checked(setting, name) + taken_up(setting, name)
+        return went_on(setting, name)
 
     return story
 
@@ -198,8 +206,7 @@ def stopped_and_continued(pauses: Sequence[float]) -> Story:
             child.signal(signal.SIGCONT)
         ended = child.wait()
         amiss = [] if ended.code == 0 else [f"exit {ended.code}: {ended.err[-200:]}"]
-        amiss += differences(setting.whole, fingerprint(setting.root / name))
-        return amiss + [f"left over: {path}" for path in leftovers(setting.root / name)]
+        return amiss + unlike(setting.run(name), setting.whole)
 
     return story
 
@@ -229,9 +236,7 @@ def _signal_faults(
     setting: Setting, name: str, ended: children.Ended, number: int, at_once: bool
 ) -> list[str]:
     """What is wrong with an end by signal, or with one that came first by itself."""
-    from evenodds.run.durable import valid_folders
-
-    run = setting.root / name
+    run = setting.run(name)
     amiss = [f"said: {ended.err[-300:]}"] if "Traceback" in ended.err else []
     if "terminate called" in ended.err:
         amiss.append("terminate called")
@@ -241,11 +246,9 @@ def _signal_faults(
         amiss.append(f"exit {ended.code}: {ended.err[-300:]}")
     if ended.code == 128 + number and not at_once:
         told = [int(step) for step in SAVED.findall(ended.err)]
-        sound, _ = valid_folders(run / "checkpoints", "step-", 1)
-        newest = [int(folder.name.rpartition("-")[2]) for folder in sound]
-        done = _completed(run)
-        if told and (newest != told or max(done, default=0) > told[0]):
-            amiss.append(f"lost: told {told}, on the disk {newest}, rollouts of {done}")
+        done, there = _completed(run), newest(run)
+        if told and (there != told[0] or max(done, default=0) > told[0]):
+            amiss.append(f"lost: told {told}, on the disk {there}, rollouts of {done}")
     return amiss
 
 
@@ -264,11 +267,7 @@ def _orphans(child: children.Child) -> list[int]:
 
 def tell(story: Story, setting: Setting, name: str) -> list[str]:
     """The story, and then the run is removed: hundreds of them would fill a disk."""
-    import shutil
-
     amiss = story(setting, name)
     if not amiss:
-        beside = [*setting.root.glob(f"*-{name}"), *setting.root.glob(f"*-{name}-*")]
-        for path in [setting.root / name, *beside]:
-            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink()
+        setting.remove(name)
     return amiss

@@ -17,7 +17,7 @@ def test_a_run_that_was_ended_anywhere_goes_on_bit_for_bit(name, tmp_path, budge
     """All of them: python -m benchmarks.durability --only R1."""
     arm = resume.arm_of(name, tmp_path)
     assert len(arm.whole["metrics"]) == resume.STEPS
-    stories = list(resume.stories_of(arm, list(resume.ARMS | resume.OTHERS).index(name)))
+    stories = list(resume.stories_of(arm, name))
     for number, story in enumerate(drawn(stories, budget / 2)):
         assert resume.tell(story, arm, f"story-{number}") == [], str(story)
 

@@ -14,8 +14,10 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from tests.faults.children import Ended, start
-from tests.faults.refusals import Tried, Undisturbed, fault_of_words, goes_on, newest
+from tests.faults.children import Ended
+from tests.faults.refusals import Tried, fault_of_words, is_changed
+from tests.faults.setting import RUN, Setting
+from tests.faults.stories import start, went_on
 
 CALLS = ("fsync", "rename", "mkdir", "openat", "write", "ftruncate", "unlink", "pwrite64")
 NOT_HIT = "no such call"
@@ -37,9 +39,9 @@ def why_no_trace() -> str:
     return "" if done.returncode == 0 else f"strace may not trace here: {done.stderr.strip()[:80]}"
 
 
-def _traced(base: Undisturbed, name: str, options: list[str]) -> Ended:
+def _traced(setting: Setting, name: str, options: list[str]) -> Ended:
     """A run under strace from the moment that all is imported."""
-    child = start(base.arguments(name), base.root / f"{name}.said", before=halt)
+    child = start(setting, name, 0, last=halt)
     _until(lambda: _state(child.pid, "State").startswith("T"))
     words = ["strace", "-f", "-qq", *options, "-p", str(child.pid)]
     tracer = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -65,32 +67,40 @@ def _until(holds: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
-def counted(base: Undisturbed, call: str) -> int:
+def counted(setting: Setting, call: str) -> int:
     """How often one thread of a run makes this call, once all is imported; strace counts so."""
-    log, calls = base.root / f"{call}.trace", RENAMES.get(call, call)
-    ended = _traced(base, f"count-{call}", ["-e", f"trace={calls}", "-o", str(log)])
+    log, calls = setting.root / f"{call}.trace", RENAMES.get(call, call)
+    ended = _traced(setting, f"count-{call}", ["-e", f"trace={calls}", "-o", str(log)])
     assert ended.code == 0, ended.err
+    setting.remove(f"count-{call}")
     made = re.findall(r"^(\d+) +\w+\(", log.read_text(errors="replace"), re.MULTILINE)
     return max(Counter(made).values(), default=0)
 
 
-def broken(base: Undisturbed, call: str, error: str, when: int) -> Tried:
+def broken(setting: Setting, call: str, error: str, when: int) -> Tried:
     """That call fails with that error at its `when`-th time; then all is well."""
     name, calls = f"t{call}-{error}-{when}", RENAMES.get(call, call)
-    log = base.root / f"{name}.trace"
+    log = setting.root / f"{name}.trace"
     inject = f"inject={calls}:error={error}:when={when}"
-    ended = _traced(base, name, ["-e", f"trace={calls}", "-e", inject, "-o", str(log)])
+    ended = _traced(setting, name, ["-e", f"trace={calls}", "-e", inject, "-o", str(log)])
     told = log.read_text(errors="replace") if log.exists() else ""
     hit = next((line for line in told.splitlines() if "(INJECTED)" in line), NOT_HIT)
-    run = base.root / name
-    printed = f"{call}(1, " in hit or f"{call}(2, " in hit
-    if printed or ('"' in hit and "(AT_FDCWD" in hit and str(run) not in hit):
-        problem = "" if "Traceback" not in ended.err else "a traceback"  # no part of the folder
-        return Tried(hit, error, ended.code, ended.err, problem)
-    before = newest(run)
-    problem = fault_of_words(ended.code, ended.err, run, error) or goes_on(base, name)
-    if not problem and newest(run) < before:
-        problem = f"step {before} was there, and is no more"
-    for path in base.root.glob(f"{name}*"):
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    run = setting.run(name)
+    if _is_elsewhere(call, hit, run):
+        problem = "" if "Traceback" not in ended.err else "a traceback"
+    else:
+        written = is_changed(setting, run)
+        problem = fault_of_words(ended.code, ended.err, RUN, error, written)
+        problem = problem or "; ".join(went_on(setting, name))
+    setting.remove(name)
+    log.unlink(missing_ok=True)
     return Tried(hit, error, ended.code, ended.err, problem)
+
+
+def _is_elsewhere(call: str, hit: str, run: Path) -> bool:
+    """Whether the call that was broken is no part of the run folder."""
+    printed = f"{call}(1, " in hit or f"{call}(2, " in hit
+    named = re.search(r'"([^"]*)"', hit)
+    return printed or bool(
+        named and "(AT_FDCWD" in hit and not (run.parent / named[1]).is_relative_to(run)
+    )
