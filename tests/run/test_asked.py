@@ -11,6 +11,7 @@ import pytest
 
 from evenodds.domain import Problem
 from evenodds.errors import UsageError
+from evenodds.run import asked
 from evenodds.run.asked import is_another, is_same_twice, problems_sum
 from evenodds.run.folder import RunFolder
 from evenodds.run.passports import data_passport, require_same_code
@@ -19,6 +20,11 @@ from evenodds.tasks import Task, make_task, problems_task
 from evenodds.verifiers import find_verifier
 
 ROWS = [(f"{a}+{b}=", str(a + b)) for a in range(10) for b in range(10)]
+
+
+@pytest.fixture(autouse=True)
+def _no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asked, "SECONDS", 1e9)  # a busy machine must not decide what is drawn
 
 
 class Sums:
