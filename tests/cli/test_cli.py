@@ -212,12 +212,13 @@ def test_dry_run_prints_a_config_that_reads_back(capsys, tmp_path, monkeypatch) 
     assert "seed = 7" in capsys.readouterr().out
 
 
-def test_sample_prints_a_json_line_an_answer() -> None:
-    found = call("sample", "abacus", "--level", "1", "--count", "2", "--answers", "3")
-    rows = [json.loads(line) for line in found.stdout.splitlines()]
+def test_sample_prints_a_json_line_an_answer(capsys) -> None:
+    assert main(["sample", "abacus", "--level", "1", "--count", "2", "--answers", "3"]) == 0
+    found = capsys.readouterr()
+    rows = [json.loads(line) for line in found.out.splitlines()]
     assert len(rows) == 6
     assert {row["status"] for row in rows} <= {"right", "wrong", "truncated", "no_answer"}
-    assert found.stderr == ""
+    assert found.err == ""
 
 
 def test_chat_answers_a_line(tmp_path) -> None:
@@ -255,6 +256,7 @@ def test_init_gives_a_task_that_trains(tmp_path) -> None:
     assert ask(("init", "mine"), tmp_path, works=True).code == 0
     assert ask(("init", "mine"), tmp_path, works=True).code == 2
     small = ["--steps", "1", "--sampling.groups", "2", "--evaluation.samples", "2"]
+    small += ["--evaluation.problems", "2", "--evaluation.control", "none"]
     found = call("train", "mine/evenodds.toml", "--name", "x", *small, cwd=tmp_path)
     assert found.returncode == 0, found.stderr
     assert (tmp_path / "runs" / "x" / "report.html").exists()

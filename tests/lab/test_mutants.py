@@ -26,6 +26,8 @@ from evenodds.objectives.ratio import token
 from evenodds.objectives.reduce import per_answer
 from evenodds.objectives.surrogate import Cispo, Clip, DualClip, SoftGate
 
+pytestmark = pytest.mark.usefixtures("no_shapes")
+
 
 @dataclass(frozen=True)
 class Mutant:

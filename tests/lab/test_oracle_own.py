@@ -16,6 +16,8 @@ from evenodds.objectives.correction import Correction, mask
 from evenodds.objectives.penalty import KL
 from evenodds.objectives.surrogate import Reinforce
 
+pytestmark = pytest.mark.usefixtures("no_shapes")
+
 OWN = """
 import torch
 from evenodds.objectives import Objective

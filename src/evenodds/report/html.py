@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,7 @@ def render(found: Findings) -> str:
     return _environment().get_template("page.html.j2").render(values)
 
 
+@cache  # it keeps the templates that it compiled, which takes longer than to fill them
 def _environment() -> Environment:
     made = Environment(
         loader=FileSystemLoader(PAGES),
