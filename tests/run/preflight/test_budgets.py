@@ -62,6 +62,8 @@ WRONG = {
         "warning",
     ),
     "hot": ({"sampling.temperature": 2.0}, "temperature", "warning"),
+    "boiling": ({"sampling.temperature": 5.0}, "temperature", "fatal"),
+    "frozen": ({"sampling.temperature": 0.01}, "temperature", "fatal"),
     "cold": ({"sampling.temperature": 0.3}, "temperature", "warning"),
     "measured otherwise": ({"sampling.temperature": 0.8}, "temperature", "warning"),
     "held where it began": ({"objective.kl": 5.0}, "kl", "warning"),
@@ -213,7 +215,7 @@ PROBED = {
     "nothing is solved": ({"task.name": "addition"}, {"informative": "fatal"}),
     "no time": ({"run.max_time": 2.0}, {"throughput": "fatal"}),
     "measured all the time": ({"evaluation.every": 1}, {"evaluation_time": "warning"}),
-    "two alike": ({"sampling.temperature": 0.05}, {"informative": "warning"}),
+    "two alike": ({"sampling.temperature": 0.11}, {"informative": "warning"}),
 }
 
 

@@ -12,7 +12,7 @@ from evenodds.objectives.surrogate import Clip, Reinforce
 from evenodds.policies.memory import Precision, Sizes
 from evenodds.run.memory import Work, choose
 from evenodds.run.preflight.answers import Asked, Sampled, asked_of
-from evenodds.run.preflight.arithmetic import held_out, reach
+from evenodds.run.preflight.arithmetic import held_out, reach, saving
 from evenodds.run.preflight.budget import enough, rounded, truncation, within
 from evenodds.run.preflight.fits import Written, disk, memory
 from evenodds.run.preflight.golds import Passed, gold
@@ -25,7 +25,7 @@ from evenodds.run.preflight.pace import (
     throughput,
     unjudged,
 )
-from evenodds.run.preflight.signal import informative
+from evenodds.run.preflight.signal import Ways, informative
 from evenodds.run.preflight.tuning import clip, learning_rate, passes, temperature
 from evenodds.statistics import paired_difference
 from tests.tiny import make_group
@@ -94,27 +94,48 @@ def test_answers_of_a_longer_evaluation_are_cut_as_training_would() -> None:
 # --- what there is to learn from
 
 
+ONE = Ways("ladder", 1, refills=False)
+
+
+def test_what_is_proposed_can_be_done() -> None:
+    """No other level where there is only one, or where training begins at the last of them."""
+    none, most = sampled(problems([0] * 39 + [1])), sampled(problems([8] * 39 + [7]))
+    said = {
+        (kind, levels, right): informative(found, {at: 1.0}, 8, Ways(kind, levels, True)).change
+        for kind in ("ladder", "fixed", "uniform")
+        for levels, at in ((1, 0), (3, 0))
+        for right, found in (("none", none), ("most", most))
+    }
+    assert {kind: said[kind, 3, "most"] for kind in ("ladder", "fixed", "uniform")} == {
+        "ladder": "a higher --curriculum.start, or harder problems",
+        "fixed": "higher --curriculum.levels, or harder problems",
+        "uniform": "--curriculum.kind fixed with higher --curriculum.levels, or harder problems",
+    }
+    rest = {text for (_, levels, right), text in said.items() if (levels, right) != (3, "most")}
+    assert rest == {"harder problems", "easier problems, or --sampling.group_size 16"}
+
+
 def test_a_base_that_solves_all_has_nothing_to_learn() -> None:
-    found = informative(sampled(problems([8] * 100)), {0: 1.0}, 16, refills=False)
+    found = informative(sampled(problems([8] * 100)), {0: 1.0}, 16, ONE)
     assert (found.level, "little left to learn" in found.why) == ("fatal", True)
 
 
 def test_a_base_that_solves_nothing_is_fatal_only_where_that_is_sure() -> None:
-    few = informative(sampled(problems([0] * 8, tries=4)), {0: 1.0}, 16, refills=False)
-    many = informative(sampled(problems([0] * 100)), {0: 1.0}, 16, refills=False)
+    few = informative(sampled(problems([0] * 8, tries=4)), {0: 1.0}, 16, ONE)
+    many = informative(sampled(problems([0] * 100)), {0: 1.0}, 16, ONE)
     assert (few.level, many.level) == ("warning", "fatal")
 
 
 def test_answers_that_are_paid_in_part_can_be_learned_from_without_a_right_one() -> None:
     """None is right, but the rewards differ."""
     some = [replace(one, rewards=(0.2, 0.4) * 4) for one in problems([0] * 40)]
-    found = informative(sampled(some), {0: 1.0}, 8, refills=False)
+    found = informative(sampled(some), {0: 1.0}, 8, ONE)
     assert found.level == "fine"
 
 
 def test_a_level_with_few_mixed_groups_is_told_with_refilling() -> None:
-    found = informative(sampled(problems([0] * 39 + [1])), {0: 1.0}, 8, refills=False)
-    again = informative(sampled(problems([0] * 39 + [1])), {0: 1.0}, 8, refills=True)
+    found = informative(sampled(problems([0] * 39 + [1])), {0: 1.0}, 8, ONE)
+    again = informative(sampled(problems([0] * 39 + [1])), {0: 1.0}, 8, replace(ONE, refills=True))
     assert found.level == "warning"
     assert "--objective.zero_signal refill" in found.change
     assert "refill" not in again.change
@@ -253,6 +274,22 @@ def test_what_few_problems_cannot_show_is_told_with_what_would() -> None:
 )
 def test_learning_rates_are_held_against_the_usual(rate, level) -> None:
     assert learning_rate(rate, 2e-4, "LoRA learns").level == level
+
+
+@pytest.mark.parametrize(
+    ("value", "level"),
+    [(0.01, "fatal"), (0.1, "fatal"), (0.2, "warning"), (2.5, "warning"), (5.0, "fatal")],
+)
+def test_a_temperature_at_which_runs_only_got_worse_is_fatal(value, level) -> None:
+    """Also where evaluations have it too."""
+    assert {temperature(value, other).level for other in (1.0, value)} == {level}
+
+
+def test_a_cadence_that_was_asked_for_is_held_against_the_steps() -> None:
+    asked = {(every, steps): saving(every, steps) for every, steps in ((15, 10), (50, 30))}
+    assert all(found is not None and found.level == "warning" for found in asked.values())
+    assert saving(20, 10) is None  # the default: nobody asked for it
+    assert saving(10, 10) is None
 
 
 def test_the_same_other_temperature_in_both_is_no_warning() -> None:

@@ -4,7 +4,8 @@ A check is a function in the file of what it looks at, and a line in `CHECKS` of
 
 - the model: `ending` what ends an answer, `asking` how a problem is put to it, `weights`, `ratio`
   log-probabilities by all ways, `neutral` whether anything bends what is drawn
-- the task: `golds` right answers on the whole path, `problems` enough of them, and sound
+- the task: `golds` right answers on the whole path, `problems` enough of them, and sound,
+  `copying` none that stands in its own prompt
 - the settings: `arithmetic` what they come to together, `tuning` of optimizer and objective
 - what it takes: `budget` tokens of an answer, `fits` memory and disk, `pace` time
 - what there is to learn: `signal`

@@ -14,7 +14,7 @@ from evenodds.statistics import percent
 from evenodds.statistics.checks import normal_quantile
 
 FEW = 16  # answers of a step below which its gradient is mostly noise
-CADENCE = 20  # steps between checkpoints by default: a shorter run is meant to be short
+CADENCE = 20  # steps between checkpoints by default: nobody asked for it in a shorter run
 GAIN, LARGE = 0.05, 0.10  # a gain that a run should be able to show, and that it must
 CHANGED = 0.04  # variance between problems of what training changes; see docs/doctor.md
 
@@ -61,7 +61,7 @@ def warm_up(warm: int, steps: int, passes: int) -> Finding | None:
 
 
 def saving(every: int, steps: int) -> Finding | None:
-    if every <= max(steps, CADENCE):
+    if every <= steps or every == CADENCE:
         return None
     return Finding(
         "save_every",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -52,13 +53,30 @@ def rates(found: Sampled) -> str:
     return ", ".join(shares[:SHOWN]) + more
 
 
-def informative(
-    found: Sampled, weights: Mapping[int, float], group_size: int, refills: bool
-) -> Finding:
-    """What there will be to learn from. weights: share of each level in the first step.
+@dataclass(frozen=True)
+class Ways:
+    """What may be changed in a run. kind: of its curriculum, over so many levels. refills: whether
+    groups that agree are drawn again already, which costs time and is bounded."""
 
-    refills: whether groups that agree are drawn again, which costs time and is bounded.
-    """
+    kind: str
+    levels: int
+    refills: bool
+
+    def elsewhere(self, where: str, weights: Mapping[int, float]) -> str:
+        """The settings for `lower` or `higher` levels than those; nothing where there is none."""
+        end = 0 if where == "lower" else self.levels - 1
+        if end in weights:
+            return ""
+        if self.kind == "ladder":
+            return f"a {where} --curriculum.start"
+        fixed = "" if self.kind == "fixed" else "--curriculum.kind fixed with "
+        return f"{fixed}{where} --curriculum.levels"
+
+
+def informative(
+    found: Sampled, weights: Mapping[int, float], group_size: int, ways: Ways
+) -> Finding:
+    """What there will be to learn from. weights: share of each level in the first step."""
     share = expected(found, weights, group_size)
     what = (
         f"about {percent(share.mean)} of groups of {group_size} will be mixed "
@@ -74,23 +92,28 @@ def informative(
     if not right and not found.partial:
         what = f"the base solved none of {tries:,} answers at any level; {what}"
         why = "a group in which all are wrong has no gradient: there is nothing to begin with"
-        change = (
-            "easier problems (--curriculum.levels, --task.data), a policy that solves some, or a "
-            "verifier that pays a part"
+        change = _either(
+            ways.elsewhere("lower", weights),
+            "easier problems, a policy that solves some, or a verifier that pays a part",
         )
         return Finding("informative", "fatal" if sure else "warning", what, why, change)
     solved = _solved(found, weights)
     why = "a group that agrees has no gradient, so most of the time spent on sampling is lost"
     if solved > 0.5:
         why = f"{percent(solved)} is solved where training begins: there is little left to learn"
-        change = "a higher --curriculum.start or --curriculum.levels, or harder problems"
+        change = _either(ways.elsewhere("higher", weights), "harder problems")
         is_over = sure and right == tries
         return Finding("informative", "fatal" if is_over else "warning", what, why, change)
-    again = "" if refills else ", or --objective.zero_signal refill"
-    change = (
-        f"a lower --curriculum.start or --curriculum.levels, --sampling.group_size {2 * group_size}"
-    )
-    return Finding("informative", "warning", what, why, change + again)
+    again = "" if ways.refills else "--objective.zero_signal refill"
+    easier = ways.elsewhere("lower", weights) or "easier problems"
+    change = _either(easier, f"--sampling.group_size {2 * group_size}", again)
+    return Finding("informative", "warning", what, why, change)
+
+
+def _either(*ways: str) -> str:
+    """`one, two, or three`, without those that are empty."""
+    kept = [way for way in ways if way]
+    return ", or ".join([", ".join(kept[:-1]), kept[-1]] if len(kept) > 1 else kept)
 
 
 def _solved(found: Sampled, weights: Mapping[int, float]) -> float:
@@ -122,7 +145,8 @@ def look_at_signal(ground: Ground) -> Finding | None:
         return Finding("informative", "skipped", what)
     config = ground.plan.config
     refills = ground.objective.zero_signal == "refill"
-    return informative(found, known, config.sampling.group_size, refills)
+    ways = Ways(config.curriculum.kind, len(ground.plan.task.levels), refills)
+    return informative(found, known, config.sampling.group_size, ways)
 
 
 def look_at_probe(ground: Ground) -> Finding | None:

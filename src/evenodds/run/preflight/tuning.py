@@ -16,6 +16,7 @@ from evenodds.run.preflight.ground import Ground
 
 HIGH, ABSURD, LOW = 10.0, 100.0, 1 / 50  # times the usual learning rate
 COOL, WARM = 0.6, 1.5  # temperatures within which sampling is still the policy's own
+FROZEN, MELTED = 0.1, 3.0  # at and beyond which runs only got worse; docs/doctor.md has them
 KL, ENTROPY = 0.5, 0.05  # coefficients above which they, and not the reward, are what is learned
 EVEN = 0.5  # of the largest entropy there is: half of it is noise already
 WIDEST = 10.0  # a ratio that no policy reaches within one batch
@@ -65,6 +66,8 @@ def temperature(sampled: float, evaluated: float) -> Finding | None:
     if sampled == 1:
         return None if evaluated <= WARM else _hot(evaluated)
     what = f"training samples at temperature {sampled:g}, evaluations at {evaluated:g}"
+    if sampled <= FROZEN or sampled >= MELTED:
+        return _beyond(sampled, what)
     why = (
         "the ratio is of both policies at this temperature, so the sharpened or flattened policy "
         "is what learns, and what is evaluated is another one"
@@ -79,6 +82,18 @@ def temperature(sampled: float, evaluated: float) -> Finding | None:
     if COOL <= sampled <= WARM:
         change += f", or --evaluation.temperature {sampled:g}"
     return Finding("temperature", "warning", what, why, change)
+
+
+def _beyond(sampled: float, what: str) -> Finding:
+    """At such temperatures no group tells anything of the policy at temperature 1."""
+    why = "answers are noise, of which a right one is an accident: what is learned is to bear noise"
+    if sampled <= FROZEN:
+        why = (
+            "answers of a group are one and the same, but for ties, and an update moves "
+            f"log-probabilities {1 / sampled:,.0f} times as far as at 1: the policy falls apart "
+            "before it learns"
+        )
+    return Finding("temperature", "fatal", what, why, "--sampling.temperature 1")
 
 
 def _hot(evaluated: float) -> Finding:
