@@ -42,7 +42,7 @@ def refused(setting: Setting, at: int, error: str, for_good: bool = False) -> Tr
         fault_of_words(
             ended.code, ended.err, RUN, error, ended.code == 2 and is_changed(setting, run)
         )
-        or ("" if for_good else too_much_left(run))
+        or ("" if for_good else too_much_left(setting, run))
         or "; ".join(went_on(setting, name))
     )
     setting.remove(name)
@@ -78,7 +78,13 @@ def fault_of_words(code: int, said: str, run: str, error: str, written: bool) ->
     return ""
 
 
-def too_much_left(run: Path) -> str:
-    """One thing may stay, where the call that failed was the one that clears it away."""
-    tops = {LEFT.match(path)[0] for path in leftovers(run)}
+def too_much_left(setting: Setting, run: Path) -> str:
+    """One thing may stay, where the call that failed was the one that clears it away; and what was
+    there before.
+    """
+    tops = _tops(run) - (_tops(setting.begins) if setting.begins else set())
     return f"left over: {sorted(tops)}" if len(tops) > 1 else ""
+
+
+def _tops(run: Path) -> set[str]:
+    return {found[0] for path in leftovers(run) if (found := LEFT.match(path))}

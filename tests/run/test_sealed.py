@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -44,6 +45,28 @@ def test_files_are_sealed_as_they_are_written_and_removed(tmp_path) -> None:
     seals.write({})
     seals.remove([tmp_path / "none"])
     assert seals.serial == 4
+
+
+@pytest.mark.parametrize("act", ["write", "remove"])
+def test_a_flush_that_the_system_refuses_is_one_line_with_a_path(tmp_path, monkeypatch, act):
+    """That of a folder behind a removal was none: a flush names no path by itself."""
+    one = tmp_path / "below" / "one"
+    seals, told = Seals(tmp_path), 0
+    for at in range(20):
+        monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+        seals.write({one: "old"})
+        left = iter([True] * at + [False])
+
+        def fsync(descriptor: int, left=left) -> None:
+            if not next(left, True):
+                raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+        monkeypatch.setattr(os, "fsync", fsync)
+        try:
+            seals.write({one: "new"}) if act == "write" else seals.remove([one])
+        except RunError as error:
+            told += str(tmp_path) in str(error) and "(EROFS)" in str(error)
+    assert told > 4
 
 
 @pytest.mark.parametrize("act", ["write", "remove"])

@@ -22,6 +22,7 @@ from evenodds.run.durable.disk import (
     flush_folder,
     make_folder,
     remove_file,
+    told,
     told_below,
     write_file,
 )
@@ -120,7 +121,8 @@ class Seals:
         for path in gone.values():
             remove_file(path)
         for parent in {path.parent for path in gone.values() if path.parent.is_dir()}:
-            flush_folder(parent)
+            with told(parent):
+                flush_folder(parent)
         self.forget(gone)
 
     def forget(self, names: Iterable[str]) -> None:
