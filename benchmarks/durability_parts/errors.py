@@ -46,6 +46,7 @@ def _failpoints(name: str, settings: Mapping[str, Setting], budget: float | None
     """Every call with every error; one of two fails for good."""
     from tests.faults.failpoints import ERRORS
     from tests.faults.refusals import refused
+    from tests.faults.sittings import cut
 
     every = [
         (kind, at, error, bool((at + place) % 2))
@@ -54,10 +55,13 @@ def _failpoints(name: str, settings: Mapping[str, Setting], budget: float | None
         for place, error in enumerate(ERRORS)
     ]
     found = _all(name, every, lambda case: refused(settings[case[0]], *case[1:]), budget)
-    made = sum(len(setting.calls) for setting in settings.values())
+    made = [call for setting in settings.values() for call in setting.calls]
     states = sum(len(setting.resumed) for setting in settings.values())
-    words = f"{len(found)} of the {len(every)} pairs of {made} calls and {len(ERRORS)} errors "
-    words += f"tried in {len(settings)} kinds of sittings; {states} different folders went on"
+    words = (
+        f"{len(found)} of the {len(every)} pairs of {len(made)} calls ({len(set(map(cut, made)))} "
+    )
+    words += f"names and places) and {len(ERRORS)} errors tried in {len(settings)} kinds of "
+    words += f"sittings; {states} different folders went on"
     return _row(f"at every durable call of {name}", words, found)
 
 
