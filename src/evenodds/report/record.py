@@ -89,7 +89,7 @@ def read_frame(folder: Path) -> RunRecord:
     found = {name: _evaluation(path) for name, path in files.items()}
     return RunRecord(
         folder=folder,
-        config=_toml(config),
+        config=read_config(folder),
         passports={name: _passport(folder, name) for name in PASSPORTS},
         metrics=[],
         base=found["base"],
@@ -107,9 +107,10 @@ def _passport(folder: Path, name: str) -> dict[str, Any]:
     return read_object(folder / "passports" / file) or read_object(folder / file)
 
 
-def _toml(path: Path) -> dict[str, Any]:
+def read_config(folder: Path) -> dict[str, Any]:
+    """The configuration of a run, empty where it cannot be read."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads((folder / "config.toml").read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
 

@@ -72,17 +72,19 @@ def _runs(root: Path) -> Iterator[str]:
 
 
 def _run(run: Path) -> str:
+    """A line of a run, from the ends of its files: there may be thousands, and they may be long."""
+    from evenodds.records.lines import last_row, looks_whole, step_of
     from evenodds.records.plain import require_plain
-    from evenodds.report.record import read_run
+    from evenodds.report.record import RunRecord, read_config
     from evenodds.report.summary import before_and_after, read_summary
     from evenodds.report.text import one_line
     from evenodds.viewer.state import stopped_by
 
     try:
         require_plain(run)
-        record = read_run(run)
-        steps = record.metrics[-1]["step"] if record.metrics else 0
-        done = "finished" if record.final is not None else "not finished"
+        record = RunRecord(run, read_config(run), {}, [], None, None)
+        steps = step_of(last_row(run / "metrics.jsonl")) or 0
+        done = "finished" if looks_whole(run / "evaluation" / "final.json") else "not finished"
         planned = record.setting("run", "steps")
         if stopped_by(record.alarms, steps, planned if isinstance(planned, int) else None):
             done = "by an alarm"
