@@ -112,9 +112,10 @@ def _idle(lines: Iterable[Mapping[str, Any]]) -> float | None:
         mixed, tokens = line.get("mixed"), line.get("tokens")
         if not isinstance(mixed, list) or not isinstance(tokens, list):
             continue
-        pairs = [(m, t) for m, t in zip(mixed, tokens, strict=False) if is_number(t)]
-        total += sum(t for _, t in pairs)
-        idle += sum(t for m, t in pairs if not m)
+        for is_mixed, count in zip(mixed, tokens, strict=False):
+            if is_number(count):
+                total += count
+                idle += 0 if is_mixed else count
     return idle / total if total else None
 
 

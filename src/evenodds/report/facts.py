@@ -48,17 +48,18 @@ def _number(value: Any) -> Any:
 
 def facts(run: RunRecord) -> Facts:
     """Name and value of what a reader asks first; what is not known is left out."""
+    done = progress(run)
     found = [
         ("Policy", _policy(run)),
         ("Task", _task(run)),
         ("Objective", _objective(run)),
         ("Each step", _step(run)),
         ("Problems", _curriculum(run)),
-        ("Steps", _steps(run)),
-        ("Updates", _updates(run)),
+        ("Steps", _steps(run, done)),
+        ("Updates", _updates(done)),
         ("Not judged", _not_judged(run)),
-        ("Difficulty", _difficulty(run)),
-        ("Time", _time(run)),
+        ("Difficulty", _difficulty(run, done)),
+        ("Time", _time(done)),
         ("Seed", str(_known(run, "run", "seed"))),
         ("Machine", _machine(run)),
     ]
@@ -115,8 +116,8 @@ def _curriculum(run: RunRecord) -> str:
     return f"ladder: difficulty follows the model so that about {100 * target:.0f} % are solved"
 
 
-def _steps(run: RunRecord) -> str:
-    done, planned = progress(run), run.setting("run", "steps")
+def _steps(run: RunRecord, done: Mapping[str, Any]) -> str:
+    planned = run.setting("run", "steps")
     if not done["steps"]:
         return "none yet"
     of = f" of {planned}" if planned else ""
@@ -125,8 +126,7 @@ def _steps(run: RunRecord) -> str:
     return f"{done['steps']:,}{of}{skipped}{tokens}"
 
 
-def _updates(run: RunRecord) -> str:
-    done = progress(run)
+def _updates(done: Mapping[str, Any]) -> str:
     if not done["steps"]:
         return ""
     updates, rate = done["updates"], done["learning_rate"]
@@ -148,8 +148,7 @@ def _not_judged(run: RunRecord) -> str:
     return f"{sum(shares.values()):.2g} % of the answers ({why}), in {steps} of {len(rows)}"
 
 
-def _difficulty(run: RunRecord) -> str:
-    done = progress(run)
+def _difficulty(run: RunRecord, done: Mapping[str, Any]) -> str:
     first, last = done["difficulty_first"], done["difficulty_last"]
     if first is None or last is None or len(run.levels) == 1:
         return ""
@@ -161,8 +160,7 @@ def _level(run: RunRecord, value: float) -> str:
     return f"{value:.1f} ({run.levels[number]})" if run.levels else f"{value:.1f}"
 
 
-def _time(run: RunRecord) -> str:
-    done = progress(run)
+def _time(done: Mapping[str, Any]) -> str:
     if done["seconds"] is None:
         return ""
     memory = f", at most {done['memory_mb']:,.0f} MB of memory" if done["memory_mb"] else ""
