@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evenodds.records.lines import by_step, last_row, read_object, rows_of
+import pytest
+
+from evenodds.records import lines
+from evenodds.records.lines import (
+    by_step,
+    last_row,
+    looks_whole,
+    object_in,
+    read_object,
+    rows_of,
+)
 from evenodds.report.record import read_run
 
 DEEP = "[" * 100_000
@@ -18,6 +28,31 @@ def test_what_is_no_line_of_ours_is_left_out(tmp_path: Path) -> None:
     assert len([*rows_of(path)]) == 4
     assert by_step(path) == [{"step": 1, "a": "\u2028"}, {"step": 2, "b": 1}]
     assert last_row(path) == {"step": 2, "b": 1}
+
+
+@pytest.mark.parametrize("together", [1, 30, 1 << 18])
+def test_lines_read_together_are_those_read_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, together: int
+) -> None:
+    monkeypatch.setattr(lines, "TOGETHER", together)
+    path = tmp_path / "x.jsonl"
+    sound = [f'{{"step": {step}, "v": NaN}}' for step in range(5)]
+    cases = [sound, [*sound, '{"a": 1', '"b": 2}', '{"c": 3}'], ['{"a": 1}, {"b": 2}', *sound]]
+    for texts in [*cases, [*sound, "", "  ", '{"z": [}', DEEP], ["{}", *sound, "{}{}"]]:
+        path.write_text("\n".join(texts) + "\n")
+        alone = [row for text in texts if (row := object_in(text)) is not None]
+        assert repr([*rows_of(path)]) == repr(alone), texts
+
+
+def test_whether_a_file_looks_whole(tmp_path: Path) -> None:
+    path = tmp_path / "final.json"
+    assert not looks_whole(path) and not looks_whole(tmp_path)
+    for text in ("", "{", "}", "[]", '{"a": [', '"a"}'):
+        path.write_text(text)
+        assert not looks_whole(path), text
+    for text in ("{}", '{"a": 1}\n', ' {"a": "' + "x" * 200_000 + '"}\n'):
+        path.write_text(text)
+        assert looks_whole(path), text[:9]
 
 
 def test_an_object_of_a_file_or_nothing(tmp_path: Path) -> None:

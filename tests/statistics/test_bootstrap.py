@@ -22,7 +22,7 @@ def test_it_repeats_and_agrees_with_the_normal_interval():
 def test_in_chunks_it_is_about_the_same(monkeypatch):
     values = np.arange(50.0)
     whole = bootstrap_interval(values, 0, 50)
-    bootstrap._weights.cache_clear()
+    bootstrap._drawn.cache_clear()
     monkeypatch.setattr(bootstrap, "CHUNK", 9999)
     assert bootstrap_interval(values, 0, 50) == pytest.approx(whole, abs=0.3)
 

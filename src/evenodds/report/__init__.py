@@ -12,6 +12,7 @@ a file. Views: `terminal` chooses `live`, `plain` or `notebook`. Read back: `rec
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from evenodds.report.comparison import Comparison, compare
@@ -21,11 +22,12 @@ from evenodds.report.text import safe
 __all__ = ["Comparison", "View", "compare", "make_view", "safe", "write_report"]
 
 
-def write_report(run: Path) -> Path:
+def write_report(run: Path, tell: Callable[[int, int], None] | None = None) -> Path:
     """Write `report.html`, `report.md` and `summary.json` into the folder; returns the page's path.
 
-    Works while a run is under way and after it was stopped: what is missing is said to be.
+    Works while a run is under way and after it was stopped: what is missing is said to be. tell: is
+    called with how much of the work is done.
     """
     from evenodds.report.files import write_page  # jinja2 and pyarrow are loaded only when needed
 
-    return write_page(run)
+    return write_page(run, tell)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,12 +15,29 @@ from evenodds.report.findings import findings_of
 from evenodds.report.html import render
 from evenodds.report.markdown import markdown
 
+Tell = Callable[[int, int], None]
 
-def write_page(folder: Path) -> Path:
-    """All three files; returns the page. Raises `UsageError` where the folder is no run."""
+WHOLE = 100  # parts of the work, of which reading, summary and Markdown are about these
+READ, SUMMED, MARKED = 15, 60, 65
+
+
+def write_page(folder: Path, tell: Tell | None = None) -> Path:
+    """All three files; returns the page. Raises `UsageError` where the folder is no run.
+
+    tell: is called with how much of the work is done, which for a long run takes a while.
+    """
+
+    def done(part: int) -> None:
+        if tell is not None:
+            tell(part, WHOLE)
+
+    done(0)
     found = findings_of(folder)
+    done(READ)
     _put(folder / "summary.json", json.dumps(found.summary(), indent=1) + "\n")
+    done(SUMMED)
     _put(folder / "report.md", markdown(found))
+    done(MARKED)
     _put(folder / "report.html", render(found))
     return folder / "report.html"
 

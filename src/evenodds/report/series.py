@@ -42,7 +42,7 @@ def of_metric(metrics: Sequence[Mapping[str, Any]], key: str) -> Series:
 
 def is_number(value: Any) -> TypeGuard[float]:
     """Whether a value can be drawn and reckoned with: finite, and not absurdly large."""
-    if type(value) is float:  # nearly all are, and this is asked a million times
+    if type(value) in (float, int):  # nearly all are, and this is asked a million times
         return -LARGEST <= value <= LARGEST
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return number and -LARGEST <= value <= LARGEST

@@ -85,8 +85,9 @@ def _are_votes(votes: Any, tries: float) -> bool:
 
 def _are_numbers(values: Mapping[str, Any], names: Sequence[str]) -> bool:
     """Whether each of the values is a number within reason, true, false or not known."""
-    found = [values.get(name) for name in names]
-    return all(
-        value is None or isinstance(value, bool) or (is_number(value) and abs(value) <= MOST)
-        for value in found
-    )
+    for name in names:  # a plain loop: it is asked for each of a hundred thousand problems
+        value = values.get(name)
+        known = value is None or isinstance(value, bool)
+        if not known and not (is_number(value) and abs(value) <= MOST):
+            return False
+    return True

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from evenodds.errors import UsageError
 from evenodds.statistics.checks import Values, require_confidence
@@ -71,12 +72,13 @@ def _means(pool: Values, size: int) -> Values:
     rows = max(1, CHUNK // width)
     parts = [(start, min(rows, RESAMPLES - start)) for start in range(0, RESAMPLES, rows)]
     return np.concatenate(
-        [np.tensordot(_weights(*part, width, size), pool, (1, -1)) for part in parts]
+        [np.tensordot(_drawn(*part, width, size) / size, pool, (1, -1)) for part in parts]
     )
 
 
-@lru_cache(maxsize=2)  # the levels of a ladder mostly have as many problems
-def _weights(start: int, rows: int, width: int, size: int) -> Values:
-    """[rows, width] how often each was drawn, as a share of all draws. Not to be written into."""
+@lru_cache(maxsize=70)  # levels mostly have as many problems: 16,000 each have 65 parts of 2 MB
+def _drawn(start: int, rows: int, width: int, size: int) -> NDArray[np.unsignedinteger[Any]]:
+    """[rows, width] how often each was drawn, of `size` draws. Not to be written into."""
     drawn = np.random.default_rng([SEED, start]).integers(0, width, (rows, size))
-    return np.array([np.bincount(row, minlength=width) for row in drawn]) / size
+    counts = np.array([np.bincount(row, minlength=width) for row in drawn])
+    return counts.astype(np.uint8 if counts.max() < 256 else np.uint32)

@@ -25,8 +25,10 @@ def main(arguments: list[str]) -> int:
         sys.stdout.write(markdown(findings_of(run)))
         return 0
     from evenodds.report import write_report
+    from evenodds.report.progress import Shown
 
-    page = write_report(run)
+    with Shown(sys.stderr) as shown:
+        page = write_report(run, shown("report"))
     for path in (page, page.with_name("report.md"), page.with_name("summary.json")):
         print(path)
     return 0
