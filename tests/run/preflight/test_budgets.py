@@ -133,6 +133,14 @@ def test_few_problems_for_many_steps_are_named(tmp_path) -> None:
     assert told(ground_of(tmp_path, over), "start") == {"repeats": "warning", "held_out": "warning"}
 
 
+def test_a_file_of_which_much_is_held_out_elsewhere_is_named(tmp_path) -> None:
+    over = {
+        "task.data": _rows(tmp_path / "learn.jsonl", 200),
+        "task.held_out_data": _rows(tmp_path / "test.jsonl", 60),
+    }
+    assert told(ground_of(tmp_path, over), "start") == {"left_out": "warning"}
+
+
 def test_a_level_with_hardly_any_problem_is_named(tmp_path) -> None:
     path = tmp_path / "levels.jsonl"
     _rows(path, 300, "easy")

@@ -25,6 +25,7 @@ from evenodds.run.preflight.pace import (
     throughput,
     unjudged,
 )
+from evenodds.run.preflight.problems import rows_left_out
 from evenodds.run.preflight.signal import Ways, informative
 from evenodds.run.preflight.tuning import clip, learning_rate, passes, temperature
 from evenodds.statistics import paired_difference
@@ -127,10 +128,11 @@ def test_a_base_that_solves_nothing_is_fatal_only_where_that_is_sure() -> None:
 
 
 def test_answers_that_are_paid_in_part_can_be_learned_from_without_a_right_one() -> None:
-    """None is right, but the rewards differ."""
-    some = [replace(one, rewards=(0.2, 0.4) * 4) for one in problems([0] * 40)]
-    found = informative(sampled(some), {0: 1.0}, 8, ONE)
-    assert found.level == "fine"
+    """None is right, but the rewards differ; where there are two of them, it is in one part."""
+    for rewards, level in (((0.0, 0.2, 0.2, 0.4), "fine"), ((0.0, 0.2, 0.2, 0.2), "warning")):
+        some = [replace(one, rewards=2 * rewards) for one in problems([0] * 40)]
+        found = informative(sampled(some), {0: 1.0}, 8, ONE)
+        assert (found.level, "scored 0 or 0.2" in found.what) == (level, level == "warning")
 
 
 def test_a_level_with_few_mixed_groups_is_told_with_refilling() -> None:
@@ -320,3 +322,10 @@ def test_figures_are_told_as_people_write_them() -> None:
     slow = throughput(Pace(150.0, 0.0, 7.0, 0.4), None, 200.0)
     assert slow and slow.what.startswith("2:37 a step") and "0.4 s an evaluation" in slow.what
     assert "about 1 step fits into 3:20" in slow.what
+
+
+def test_rows_that_are_left_out_are_told_and_many_of_them_are_a_warning() -> None:
+    assert rows_left_out({}, 90) is None
+    few, many = (rows_left_out({"duplicates": n, "contradictory": 0}, 90) for n in (9, 10))
+    assert (few.level, many.level) == ("fine", "warning")
+    assert many.what == "10 of 100 rows of the data are left out (duplicates: 10)"

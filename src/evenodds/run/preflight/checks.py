@@ -86,6 +86,7 @@ CHECKS: dict[str, Check] = {
     "evaluation_every": Check(arithmetic.look_at_evaluating, "start"),
     "save_every": Check(arithmetic.look_at_saving, "start"),
     "held_out": Check(arithmetic.look_at_held_out, "start"),
+    "left_out": Check(problems.look_at_rows, "start"),
     "levels": Check(problems.look_at_levels, "start"),
     "problems": Check(problems.look_at_problems, "start"),
     "repeats": Check(problems.look_at_repeats, "start"),

@@ -27,6 +27,7 @@ from evenodds.verifiers import RegisteredVerifier
 FEW = 8  # problems of a level
 OFTEN = 100  # times that each problem is asked
 DRAWS, LEVELS = 32, 8  # problems that are drawn of each of so many levels
+LOST = 0.1  # share of rows that are left out
 SAME = 0.9  # share of problems with one gold
 CHANCE = 0.25  # share of scores that change of themselves
 AGAIN = 3.0  # seconds for judging again
@@ -46,6 +47,25 @@ def levels(training: Mapping[str, int]) -> Finding | None:
         f"{few} of {len(training)} with fewer than {FEW} problems to learn from ({shown})",
         "a step draws the same few again and again, and what it says of the level is chance",
         "coarser levels in --task.level, or --curriculum.levels without these",
+    )
+
+
+def rows_left_out(reasons: Mapping[str, int], kept: int) -> Finding | None:
+    """reasons: rows of the data that are not used, by why. kept: problems that are."""
+    lost = sum(reasons.values())
+    if not lost:
+        return None
+    named = ", ".join(f"{why}: {count:,}" for why, count in reasons.items() if count)
+    what = f"{lost:,} of {lost + kept:,} rows of the data are left out ({named})"
+    if lost < LOST * (lost + kept):
+        return Finding("left_out", "fine", what)
+    return Finding(
+        "left_out",
+        "warning",
+        what,
+        "the run has fewer problems than it looks; a prompt column that holds the same words in "
+        "many rows, or a test set that was trained on elsewhere, shows like this",
+        "the column in --task.prompt, or the files in --task.data and --task.held_out_data",
     )
 
 
@@ -188,6 +208,13 @@ def training_counts(task: Task) -> dict[str, int]:
     counts = [row.get("training") for row in rows]
     pairs = zip(task.levels, counts, strict=False)
     return {label: count for label, count in pairs if isinstance(count, int)}
+
+
+def look_at_rows(ground: Ground) -> Finding | None:
+    task = ground.plan.task
+    reasons = cast("Mapping[str, int]", task.passport().get("rows_left_out") or {})
+    held_out = sum(len(task.held_out(level)) for level in range(len(task.levels)))
+    return rows_left_out(reasons, held_out + sum(training_counts(task).values()))
 
 
 def look_at_levels(ground: Ground) -> Finding | None:

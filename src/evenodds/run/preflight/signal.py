@@ -17,6 +17,7 @@ from evenodds.statistics import Estimate, clustered_rate, expected_informative, 
 
 LITTLE = 0.20  # share of mixed groups below which most of what is drawn teaches nothing
 CUT = 0.25  # share of answers that are cut, from which on that is what is wrong
+FEWEST = 32  # answers that say whether any is right
 SHOWN = 6  # levels that are named
 
 
@@ -83,7 +84,7 @@ def informative(
         f"[{percent(share.low)} to {percent(share.high)}]; solve rates by level: {rates(found)}"
     )
     if share.mean >= LITTLE:
-        return Finding("informative", "fine", what)
+        return _one_part(found) or Finding("informative", "fine", what)
     if found.truncated.mean > CUT:
         cut = f"{percent(found.truncated.mean)} of the answers were cut by the budget"
         return Finding("informative", "skipped", f"{cut}, so that solve rates say nothing yet")
@@ -108,6 +109,22 @@ def informative(
     easier = ways.elsewhere("lower", weights) or "easier problems"
     change = _either(easier, f"--sampling.group_size {2 * group_size}", again)
     return Finding("informative", "warning", what, why, change)
+
+
+def _one_part(found: Sampled) -> Finding | None:
+    """A warning where no answer is right, and there are only two scores to tell answers apart."""
+    rewards = sorted({round(r, 6) for one in found.problems for r in one.rewards})
+    right, tries = sum(one.right for one in found.problems), sum(o.tries for o in found.problems)
+    if right or len(rewards) != 2 or tries < FEWEST:
+        return None
+    return Finding(
+        "informative",
+        "warning",
+        f"none of {tries:,} answers was right, and all scored {rewards[0]:g} or {rewards[1]:g}",
+        "this one part, a format say, is all that can be learned: it will come to be paid always, "
+        "and the answers stay wrong",
+        "easier problems, a policy that solves some, or a verifier that pays more than one part",
+    )
 
 
 def _either(*ways: str) -> str:
