@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
+import jaxtyping
 import pytest
 from jaxtyping import install_import_hook
 
@@ -24,3 +26,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def budget(request: pytest.FixtureRequest) -> float:
     """Seconds that a test which samples may go on."""
     return request.config.getoption("--budget")
+
+
+@pytest.fixture
+def no_shapes() -> Iterator[None]:
+    """The checks of shapes are off: they are more than half the time of an oracle's tiny calls.
+
+    The same code is run with them by `lab/test_oracle.py` and by the tests of the objectives.
+    """
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)

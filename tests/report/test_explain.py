@@ -240,6 +240,7 @@ def test_a_narrow_clip_is_told_apart_from_1() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.usefixtures("no_shapes")
 @pytest.mark.parametrize("width", [80, 96])
 def test_lines_fit_the_terminal(width) -> None:
     for settings in everything():
@@ -336,6 +337,7 @@ def everything() -> list[dict[str, object]]:
     return alone + both
 
 
+@pytest.mark.usefixtures("no_shapes")
 def test_every_recipe_and_axis_is_explained_in_text_data_and_picture() -> None:
     refused, explained_ = 0, 0
     for settings in everything():
