@@ -303,7 +303,10 @@ def test_a_run_comes_to_the_same_bits_whatever_its_verifier_does(tmp_path: Path)
         return score
 
     def run(name: str, verifier: Callable[[Problem, str], float]) -> Path:
-        ignored = {"check.bench": False, "check.ignore": ["informative", "verdicts", "judging"]}
+        ignored = {
+            "evaluation.levels": (0,),
+            "check.ignore": ["informative", "verdicts", "judging"],
+        }
         where = {"run.root": str(tmp_path), "run.name": name, "judge.workers": 0, "run.steps": 2}
         pairs = [(f"{a}*{b}=", str(a * b)) for a in range(2, 8) for b in range(2, 8)]
         evenodds.train(pairs, verifier, {**SMALL, **ignored, **where}, view=Quiet())
