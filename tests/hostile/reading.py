@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import time
 from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -77,7 +78,10 @@ def served(run: Path, groups: int = GROUPS) -> Iterator[tuple[str, str]]:
     from evenodds.viewer.data import Source
     from evenodds.viewer.library import Library
 
-    client = TestClient(make_app(Library(Source(run))), base_url="http://127.0.0.1")
+    source, end = Source(run), time.monotonic() + 30
+    while not source.learned().ready and time.monotonic() < end:
+        pass  # each look waits a little; before it is there, a page says that it is awaited
+    client = TestClient(make_app(Library(source)), base_url="http://127.0.0.1")
     paths = ["/", *(f"/{name}" for name in PAGES if name != "evaluation/answers")]
     for path in [*paths, *(f"/group/1/{group}" for group in range(groups))]:
         yield path, client.get(path).text
