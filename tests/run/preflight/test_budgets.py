@@ -133,6 +133,15 @@ def test_few_problems_for_many_steps_are_named(tmp_path) -> None:
     assert told(ground_of(tmp_path, over), "start") == {"repeats": "warning", "held_out": "warning"}
 
 
+def test_one_prompt_of_training_that_is_too_long_is_named(tmp_path) -> None:
+    path = tmp_path / "data.jsonl"
+    rows = Path(_rows(path, 300)).read_text()
+    path.write_text(rows + json.dumps({"prompt": "1+" * 200 + "1=", "answer": "201"}) + "\n")
+    ground = ground_of(tmp_path, {"task.data": str(path)})
+    found = CHECKS["context"].look(ground)
+    assert found.level == "warning" and "prompts of up to 402" in found.what
+
+
 def test_a_file_of_which_much_is_held_out_elsewhere_is_named(tmp_path) -> None:
     over = {
         "task.data": _rows(tmp_path / "learn.jsonl", 200),

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from evenodds.domain import as_text
 from evenodds.report.text import counted
 from evenodds.run.build import evaluation_budget
 from evenodds.run.memory import longest_prompt
@@ -20,6 +21,7 @@ WANTED = 0.02  # share that may be cut
 SLOWER = 0.5  # of the rate at which answers ended so far
 FARTHEST = 8  # times the budget: beyond that the answers seen say nothing
 LEAST = 32  # tokens that are proposed where nothing is known of how long answers are
+LONGEST = 3  # prompts by their letters of which the tokens are counted
 TIGHT = 0.95  # of the context, of which only some prompts were looked at
 
 
@@ -104,6 +106,12 @@ def context(prompt: int, budget: int, room: int | None) -> Finding | None:
     what = f"prompts of up to {prompt:,} and answers of {budget:,} of {room:,} tokens of context"
     if prompt + budget <= TIGHT * room:
         return Finding("context", "fine", what)
+    if prompt + budget > room:
+        why = "behind the end of its context a model writes noise, or ends the run"
+        change = "--task.data without the longest prompts, or another --policy.name"
+        if prompt < room:
+            change += f", or --sampling.max_tokens {room - prompt}"
+        return Finding("context", "warning", what, why, change)
     why = "only some prompts were looked at: a longer one would end the run when it is drawn"
     return Finding(
         "context", "warning", what, why, f"--sampling.max_tokens {int(TIGHT * room) - prompt}"
@@ -125,4 +133,16 @@ def look_at_context(ground: Ground) -> Finding | None:
     budget = max(config.sampling.max_tokens, evaluation_budget(config))
     known = memory is not None
     prompt = memory.work.prompt if known else longest_prompt(ground.plan.task, policy.codec)
-    return context(prompt, budget, policy.context)
+    return context(max(prompt, _longest_given(ground)), budget, policy.context)
+
+
+def _longest_given(ground: Ground) -> int:
+    """Tokens of the longest prompts of training, as they were given; 0 where they are made."""
+    task, codec = ground.plan.task, ground.made.policy.codec
+    training = getattr(task, "training", None)  # of data
+    if training is None:
+        return 0
+    levels = range(len(task.levels))
+    texts = [as_text(problem.prompt) for level in levels for problem in training(level)]
+    longest = sorted(texts, key=len)[-LONGEST:]
+    return max((len(codec.tokenizer.encode(text)) for text in longest), default=0)
