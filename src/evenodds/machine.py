@@ -28,6 +28,7 @@ ADVICE = {
     errno.ENFILE: "Close some programs: the system is out of open files",
     errno.EFBIG: "Raise the limit of file sizes (ulimit -f)",
     errno.EIO: "Check the disk",
+    errno.ENAMETOOLONG: "Choose a folder with a shorter path",
 }
 
 
@@ -115,6 +116,14 @@ def free_disk(path: Path) -> int:
     return shutil.disk_usage(there).free
 
 
+def free_files(path: Path) -> int | None:
+    """How many files more there may be where `path` lies; None where the disk sets no number."""
+    if not hasattr(os, "statvfs"):
+        return None
+    found = os.statvfs(next(p for p in (path.absolute(), *path.absolute().parents) if p.exists()))
+    return found.f_favail if found.f_files else None
+
+
 def cpu_name(root: Path = ROOT) -> str:
     """The processor's name as its maker writes it, or at least its architecture."""
     if sys.platform == "darwin":
@@ -187,6 +196,9 @@ def explain(error: BaseException, path: Path, needed: int = 0, verb: str = "writ
         with suppress(OSError):
             need = f"It needs {size_text(needed)}; {size_text(free_disk(path))} are free there. "
     advice = ADVICE.get(number, "Check that the path is there and can be written")
+    with suppress(OSError):
+        if number in (errno.ENOSPC, errno.EDQUOT) and free_files(path) == 0:
+            need, advice = "", "No file more can be made there (no inodes are left): remove some"
     return (
         f"cannot {verb} {str(path)!r}: {why}{code}. {need}{advice}; what was saved before is kept."
     )
@@ -211,6 +223,27 @@ def socket_above(end: socket.socket) -> socket.socket:
     return socket.socket(fileno=above(end.detach()))
 
 
+def hold_streams() -> None:
+    """Where descriptors 0 to 2 are closed, nothing takes their place.
+
+    Else the next file that is opened has the number of standard error, and gets what is said there.
+    """
+    with suppress(OSError):
+        while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+            os.set_inheritable(descriptor, True)
+        os.close(descriptor)
+
+
+def _has_temporary_folder() -> bool:
+    """Whether a folder for temporary files can be written; that of the command is none."""
+    import tempfile
+
+    try:
+        return tempfile.gettempdir() != os.getcwd()
+    except OSError:
+        return False
+
+
 def prepare_environment() -> None:
     """Settings that torch reads when it is first imported; what the person has set stays.
 
@@ -222,3 +255,5 @@ def prepare_environment() -> None:
     os.environ.setdefault("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # run.repeatable asks for it
+    if not _has_temporary_folder():  # torch makes one for its compiler, which nothing here uses
+        os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(ROOT))

@@ -8,10 +8,11 @@ import inspect
 import signal
 import sys
 import warnings
-from collections.abc import Generator
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 from types import ModuleType
+from typing import Any, TextIO, cast
 
 from evenodds.errors import UsageError, nearest
 
@@ -36,10 +37,42 @@ def raise_if_asked(error: BaseException) -> None:
         raise error
 
 
+class Heedless:
+    """A stream that loses what it cannot write: to a full disk, or a pipe without a reader.
+
+    What code prints is no part of what it computes: a verifier must not judge otherwise, nor a run
+    end, because the log is full.
+    """
+
+    def __init__(self, beneath: TextIO) -> None:
+        self.beneath = beneath
+
+    def write(self, text: str) -> int:
+        with suppress(OSError):
+            self.beneath.write(text)
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self.beneath.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.beneath, name)
+
+
+def heedless(stream: TextIO | None) -> TextIO | None:
+    """The stream, which loses what it cannot write; None, which is one that is closed, stays so."""
+    return None if stream is None else cast(TextIO, Heedless(stream))
+
+
 @contextmanager
 def quiet() -> Generator[None]:
     """While a person's code runs: what it prints goes to stderr, its warnings nowhere."""
-    with redirect_stdout(sys.stderr), warnings.catch_warnings():
+    with redirect_stdout(heedless(sys.stderr)), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 

@@ -15,7 +15,7 @@ from typing import TextIO
 from evenodds import __version__
 from evenodds.cli.signals import Signals, Stopped
 from evenodds.errors import EvenoddsError, RunError, UsageError, unknown
-from evenodds.machine import is_exhausted
+from evenodds.machine import hold_streams, is_exhausted, prepare_environment
 
 # command -> its line in `evenodds --help`; its module is imported when it is asked for
 COMMANDS: dict[str, str] = {
@@ -78,8 +78,7 @@ def _dispatch(arguments: list[str]) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code. Errors meant for a person take one line on stderr."""
-    from evenodds.machine import prepare_environment
-
+    hold_streams()
     prepare_environment()
     if not _is_open(sys.stderr):  # what would be said there is lost, and nothing else
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
@@ -103,7 +102,7 @@ def _answer(arguments: list[str]) -> int:
     except EvenoddsError as error:
         if isinstance(error, UsageError) and is_exhausted(error.__cause__):
             return _exhausted(error.__cause__)  # the model is not what is wrong
-        _say(one_line(str(error), LONGEST))
+        _say(_shortened(one_line(str(error))))
         return error.exit_code
     except BrokenPipeError:  # the reader of a pipe left; that is no failure
         return 0
@@ -121,6 +120,12 @@ def _answer(arguments: list[str]) -> int:
         number = error.number if isinstance(error, Stopped) else signal.SIGINT
         _say(f"stopped by {signal.Signals(number).name}.")
         return 128 + number
+
+
+def _shortened(text: str) -> str:
+    """Without its middle where it is very long: what to do stands at its end."""
+    half = LONGEST // 2
+    return text if len(text) <= LONGEST else f"{text[:half]}…{text[-half:]}"
 
 
 def _exhausted(error: BaseException | None) -> int:
@@ -163,11 +168,20 @@ def _require_no_nul(arguments: list[str]) -> None:
             )
 
 
+def _require_a_place() -> None:
+    """Raise `UsageError` where the current folder was removed: libraries end the process there."""
+    try:
+        os.getcwd()
+    except OSError:
+        raise UsageError("the current folder was removed. Change into one that is there.") from None
+
+
 def _written(arguments: list[str]) -> int:
     """The exit code, after all that was printed has left. Raises `RunError` where it cannot."""
     if not _is_open(sys.stdout):
         raise RunError("standard output is closed. Send it to a file, or to /dev/null.")
     _require_no_nul(arguments)
+    _require_a_place()
     try:
         return _dispatch(arguments)
     except OSError as error:

@@ -22,7 +22,7 @@ from evenodds.domain import Status, Verdict
 from evenodds.judge import frames
 from evenodds.judge.frames import Call
 from evenodds.judge.inline import judged
-from evenodds.own import described
+from evenodds.own import described, heedless
 from evenodds.verifiers import Verifier
 
 MIB = 2**20
@@ -95,7 +95,8 @@ def quiet_down() -> None:
         os.dup2(nowhere, 2)
         os.dup2(nowhere, 1)
     speech = open(2, "w", 1, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
-    sys.stdout = sys.stderr = speech  # a fork may have inherited a terminal view, or a capture
+    # a fork may have inherited a terminal view, or a capture; a full log is nobody's fault
+    sys.stdout = sys.stderr = heedless(speech)
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

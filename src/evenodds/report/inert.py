@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, TextIO, cast
 
 from evenodds.masking import known_in_text, masked
+from evenodds.own import heedless
 from evenodds.report.text import safe
 
 
@@ -42,10 +43,12 @@ def steerable(stream: TextIO) -> TextIO:
 
 @contextmanager
 def inert_streams() -> Generator[None]:
-    """Inside, standard output and standard error are inert."""
+    """Inside, standard output and standard error are inert, and a full log ends nothing."""
     before = sys.stdout, sys.stderr
     # one that is closed stays None, which is how Python says so
-    sys.stdout, sys.stderr = (stream and cast(TextIO, Inert(stream)) for stream in before)
+    sys.stdout, sys.stderr = (
+        stream and cast(TextIO, Inert(stream)) for stream in (before[0], heedless(before[1]))
+    )
     try:
         yield
     finally:

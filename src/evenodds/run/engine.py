@@ -32,7 +32,8 @@ def prepare_process(threads: int | None = None, repeatable: bool = False) -> Non
     cores = usable_cores()
     if "OMP_NUM_THREADS" not in os.environ:
         torch.set_num_threads(min(cores, threads or cores))
-    torch.use_deterministic_algorithms(repeatable)
+    if torch.are_deterministic_algorithms_enabled() != repeatable:
+        torch.use_deterministic_algorithms(repeatable)  # seconds of imports, and a temporary folder
 
 
 def base_mark(policy: Policy) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from contextlib import suppress
@@ -11,7 +12,7 @@ from pathlib import Path
 from stat import S_ISREG
 
 from evenodds.errors import UsageError
-from evenodds.machine import free_disk, size_text
+from evenodds.machine import explain, free_disk, free_files, size_text
 from evenodds.places import BUNDLED
 from evenodds.records.groups import FILE as GROUPS
 from evenodds.records.holder import is_held
@@ -22,6 +23,7 @@ RECORDS = 64 * 2**20  # bytes for all but checkpoints
 END = 4 * 2**20  # of these for what a run ends with, its model apart
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 LONGEST = 100
+DEEPEST = 160  # bytes of the longest name that is written below a run's folder
 RESERVED = {
     "con",
     "prn",
@@ -119,6 +121,7 @@ def require_own_place(path: Path) -> None:
     """Raise `UsageError` where a run would be written through a link, over a file, or into the
     folder of another run on a disk that does not tell capitals from small letters.
     """
+    _require_short(path)
     if path.is_symlink() or (_is_there(path) and not path.is_dir()):
         what = "a link" if path.is_symlink() else "no folder"
         raise UsageError(f"{str(path)!r} is {what}. Remove it, or choose another --run.name.")
@@ -129,6 +132,26 @@ def require_own_place(path: Path) -> None:
                 f"there is a run {twins[0]!r} in {str(path.parent)!r}, which some systems do not "
                 f"tell from {path.name!r}. Choose another --run.name."
             )
+
+
+def _require_short(path: Path) -> None:
+    """Raise `UsageError` where what a run writes below `path` would have too long a path."""
+    if not hasattr(os, "pathconf"):
+        return
+    most = os.pathconf("/", "PC_PATH_MAX") - DEEPEST
+    if (length := len(os.fsencode(path))) > most:
+        raise UsageError(
+            f"the path of the run has {length:,} bytes, and this system bears {most:,}. "
+            "Choose another --run.root, or change into a folder above it and name it from there."
+        )
+
+
+def require_writable(path: Path) -> None:
+    """Raise `UsageError` where nothing can be written at `path`. Writes nothing."""
+    there = next((above for above in (path, *path.parents) if _is_there(above)), path)
+    if there.is_dir() and not os.access(there, os.W_OK | os.X_OK):
+        fixed = hasattr(os, "statvfs") and os.statvfs(there).f_flag & os.ST_RDONLY
+        raise UsageError(explain(OSError(errno.EROFS if fixed else errno.EACCES, ""), path))
 
 
 def require_space(path: Path, needed: int) -> None:
@@ -148,6 +171,8 @@ def require_space(path: Path, needed: int) -> None:
         raise UsageError(
             f"cannot see the disk of {str(path)!r}: {error.strerror}. Choose another folder."
         ) from error
+    if free_files(path) == 0:
+        raise UsageError(explain(OSError(errno.ENOSPC, ""), path))
     if free < needed:
         raise UsageError(
             f"too little disk for {str(path)!r}: it needs {size_text(needed)}, {size_text(free)} "

@@ -12,7 +12,7 @@ from evenodds.errors import UsageError
 from evenodds.records.plain import require_plain
 from evenodds.run.config import Config, make_config, read_saved
 from evenodds.run.durable import SEALS, TEMPORARY
-from evenodds.run.folder import RunFolder, fresh_name, require_own_place
+from evenodds.run.folder import RunFolder, fresh_name, require_own_place, require_writable
 from evenodds.run.lock import RunLock
 from evenodds.run.sealed import config_fault
 
@@ -46,6 +46,7 @@ def open_folder(config: Config, now: datetime) -> RunFolder:
     name = config.run.name or fresh_name(config.task.name, config.policy.name, now, root)
     folder = RunFolder.under(root, name)
     require_own_place(folder.path)
+    require_writable(folder.path)
     if folder.config.exists():
         require_plain(folder.path)
         if fault := config_fault(folder):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,6 +30,7 @@ EPILOG = """examples:
 Flags beat CONFIG.toml, CONFIG.toml beats defaults. `evenodds init` writes a commented one.
 """
 
+LONG = 3000  # bytes of a path that is nowhere too long with what a run writes below it
 NEWEST = "\n"
 """What `--resume` without a name means; no run has such a name."""
 
@@ -54,11 +56,24 @@ def _parser() -> Parser:
     return parser
 
 
+def _root_of(folder: Path) -> str:
+    """The folder above a run, from here where its whole path is no text, or has too many letters.
+
+    A configuration holds text alone, and some folders' names are none.
+    """
+    root = str(folder.resolve().parent)
+    try:
+        is_usable = len(root.encode()) < LONG
+    except UnicodeEncodeError:
+        is_usable = False
+    return root if is_usable else os.path.relpath(root)
+
+
 def _resumed(run: str, over: dict[str, Any]) -> Config:
     root = over.get("run.root", ROOT)
     folder = newest_unfinished(root) if run == NEWEST else require_run(run, root)
     saved = read_saved(folder / "config.toml")
-    where = {"run.root": str(folder.resolve().parent), "run.name": folder.resolve().name}
+    where = {"run.root": _root_of(folder), "run.name": folder.resolve().name}
     if over.get("run.name", where["run.name"]) != where["run.name"]:
         raise UsageError(
             f"--resume {folder} goes on in the run {where['run.name']!r}, but --name is "
