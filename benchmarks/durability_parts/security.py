@@ -32,7 +32,7 @@ def forbidden() -> Row:
         "S4",
         "no call that turns data into code or opens the machine stands in the package: 0",
         f"{count()} files read, {len(found)} offences{_first(found)}; {len(WRITERS)} files write "
-        "outside of run/durable, each with its reason",
+        "outside of durable, each with its reason",
         not found,
     )
 

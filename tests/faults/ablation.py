@@ -11,7 +11,7 @@ from typing import Any
 
 from safetensors.torch import load_file, save_file
 
-from evenodds.run.durable.manifest import MANIFEST, seal
+from evenodds.durable.manifest import MANIFEST, seal
 from tests.faults.fingerprint import differences, fingerprint
 from tests.faults.moments import Moment
 from tests.faults.resume import arm_of, rows, sitting

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from evenodds.durable import MANIFEST, TEMPORARY, Start, valid_folders, verify_folder
 from evenodds.errors import EvenoddsError
 from evenodds.run import sealed
 from evenodds.run.checkpoint import PREFIX
-from evenodds.run.durable import MANIFEST, TEMPORARY, Start, valid_folders, verify_folder
 from evenodds.run.folder import RunFolder
 from evenodds.run.saved import read_saved_state
 from tests.faults import children

@@ -13,8 +13,8 @@ import numpy as np
 from pyarrow import parquet
 from safetensors.numpy import load_file
 
-from evenodds.run.durable import SEALS, TEMPORARY, Seals
-from evenodds.run.durable.manifest import MANIFEST, fault_of
+from evenodds.durable import SEALS, TEMPORARY, Seals
+from evenodds.durable.manifest import MANIFEST, fault_of
 
 CLOCKS = ("time/",)  # of a line of the metrics
 PASSING = ("elapsed", "logs", "seals")  # of a checkpoint: seconds, and what has seconds in it

@@ -31,7 +31,7 @@ KEPT = (1.0, 1.0, 0.9, 0.5, 0.0)  # shares of the writes since the last flush th
 
 def tell_commits() -> None:
     """In the child: note when a folder was promised to be on the disk, and which."""
-    from evenodds.run import durable
+    from evenodds import durable
 
     real = durable.commit_folder
     note = os.open(_notes(Path(os.environ[MARK])), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -190,7 +190,7 @@ def survived(of: World, image: Path, made: Cut) -> str:
 
 
 def _lost(folder: Path, promised: list[str]) -> str:
-    from evenodds.run.durable.manifest import fault_of
+    from evenodds.durable.manifest import fault_of
 
     steps = [int(name.removeprefix("step-")) for name in promised if name.startswith("step-")]
     found = newest(folder)

@@ -13,8 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from evenodds.durable import valid_folders
 from evenodds.run.checkpoint import PREFIX
-from evenodds.run.durable import valid_folders
 from tests.faults import children
 from tests.faults.failpoints import Failpoint, calls
 from tests.faults.fingerprint import fingerprint

@@ -14,8 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from evenodds.run import durable
-from evenodds.run.durable import commit_folder, verify_folder
+from evenodds import durable
+from evenodds.durable import commit_folder, verify_folder
 from tests.faults.raising import Raising, raising
 
 PREFIX = "step-"

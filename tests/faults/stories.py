@@ -20,9 +20,9 @@ from typing import Any
 
 from pyarrow import parquet
 
+from evenodds.durable import numbered
+from evenodds.durable.manifest import fault_of
 from evenodds.run.checkpoint import PREFIX
-from evenodds.run.durable import numbered
-from evenodds.run.durable.manifest import fault_of
 from tests.faults import children
 from tests.faults.fingerprint import state_of, unlike
 from tests.faults.setting import RUN, Setting, newest, undisturbed
@@ -35,7 +35,7 @@ SAVED = re.compile(r"stopped after step (\d+); it is saved")
 
 def note_commits(path: Path, slow: float = 0.0) -> None:
     """In a child: a line for each checkpoint whose commit has returned. slow: seconds a flush."""
-    from evenodds.run import durable
+    from evenodds import durable
 
     commit, fsync = durable.commit_folder, os.fsync
 

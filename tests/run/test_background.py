@@ -9,10 +9,11 @@ from collections import Counter
 
 import pytest
 
+from evenodds import durable
+from evenodds.durable import verify_folder
 from evenodds.errors import RunError
-from evenodds.run import durable, session
+from evenodds.run import session
 from evenodds.run.background import WAITING, Background
-from evenodds.run.durable import verify_folder
 from evenodds.run.writer import RunWriter
 from tests.run import small_runs
 from tests.run.small_runs import Quiet, assert_equal_runs, lines

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from evenodds.durable import Seals, valid_folders
+from evenodds.durable.seals import _text
 from evenodds.errors import RunError
-from evenodds.run.durable import Seals, valid_folders
-from evenodds.run.durable.seals import _text
 
 
 def test_of_a_thousand_damaged_folders_some_are_named_and_the_rest_counted(tmp_path) -> None:

@@ -9,11 +9,11 @@ import pytest
 from safetensors.torch import load_file, save_file
 
 from evenodds.curricula import make_curriculum
+from evenodds.durable import Start
 from evenodds.errors import RunError
 from evenodds.learner import LearnerOptions, TorchLearner
 from evenodds.objectives import EntropyBonus
 from evenodds.run import checkpoint
-from evenodds.run.durable import Start
 from evenodds.run.saved import Progress, read_saved_state
 from evenodds.step import State
 from evenodds.tasks import problems_task

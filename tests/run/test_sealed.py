@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from evenodds import durable
+from evenodds.durable import AppendLog, Running, Seals, Start
 from evenodds.errors import RunError, UsageError
-from evenodds.run import durable
-from evenodds.run.durable import AppendLog, Running, Seals, Start
 from evenodds.run.folder import RunFolder
 from evenodds.run.sealed import LogSums, altered
 from tests.faults.ablation import Loss, lose

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from pyarrow import parquet
 
+from evenodds.durable import verify_folder
 from evenodds.errors import RunError, UsageError
 from evenodds.report.plain import PlainView
 from evenodds.run.config import make_config, read_toml
-from evenodds.run.durable import verify_folder
 from evenodds.run.lock import RunLock
 from evenodds.run.opened import model_folder
 from evenodds.run.train import train

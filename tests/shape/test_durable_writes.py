@@ -9,7 +9,7 @@ import pytest
 
 from tests.shape.forbidden import SOURCE
 
-ROOM = "run/durable/"
+ROOM = "durable/"
 WRITES = {"write_text", "write_bytes", "touch", "symlink_to", "hardlink_to", "truncate"}
 MOVES = {"replace", "rename", "renames", "link", "symlink", "truncate", "ftruncate"}
 COPIES = {"move", "copy", "copy2", "copyfile", "copytree", "copyfileobj"}
@@ -18,10 +18,9 @@ OPENERS = {"io", "codecs", "gzip", "lzma", "bz2"}  # their `open` takes the path
 MADE = re.compile(r"O_WRONLY|O_CREAT|O_TRUNC|O_APPEND")
 ALLOWED = {  # file -> why what it writes may be lost in a power cut, or is made durable elsewhere
     "run/output.py": "what a person asked for on the command line: they see when it is not there",
-    "report/files.py": "the report: `evenodds report` makes it again from the records",
-    "report/card.py": "inside a folder that run/durable seals, or made again by `report`",
-    "policies/policy.py": "inside a folder that run/durable seals",
-    "run/checkpoint.py": "inside a folder that run/durable seals",
+    "report/card.py": "inside a folder that durable seals, or made again by `report`",
+    "policies/policy.py": "inside a folder that durable seals",
+    "run/checkpoint.py": "inside a folder that durable seals",
     "run/lock.py": "the lock: it must not outlive its process",
     "viewer/export.py": "pages of `inspect --html`, which can be made again",
     "cli/pictures.py": "a picture that can be drawn again",
@@ -29,8 +28,8 @@ ALLOWED = {  # file -> why what it writes may be lost in a power cut, or is made
     "cli/lab/oracle.py": "a page of docs that can be made again",
     "lab/make_abacus.py": "a model that is made once, by hand",
     "lab/toy/golden.py": "values for tests, made once, by hand",
-    "records/table.py": "into memory: run/durable writes it",
-    "lab/toy/gru.py": "inside a folder that run/durable seals",
+    "records/table.py": "into memory: durable writes it",
+    "lab/toy/gru.py": "inside a folder that durable seals",
     "verifiers/lean/process.py": "a proof in a temporary folder",
     "sandbox/selftest.py": "files that programs of the self-test may not read",
     "sandbox/inside/runner.py": "inside the sandbox",

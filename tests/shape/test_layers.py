@@ -15,6 +15,7 @@ FLOORS = [
         "own",
         "undisturbed",
         "machine",
+        "durable",
         "masking",
         "places",
         "domain",

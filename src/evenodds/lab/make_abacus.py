@@ -7,6 +7,7 @@ from typing import TextIO
 
 import torch
 
+from evenodds import durable
 from evenodds.domain import Limits
 from evenodds.evaluation import EvaluationSettings, evaluate
 from evenodds.judge import InlineJudge
@@ -15,7 +16,6 @@ from evenodds.policies import Policy
 from evenodds.policies.codec import Codec, stop_ids_of
 from evenodds.policies.load import silence_transformers
 from evenodds.report.terminal import make_view
-from evenodds.run import durable
 from evenodds.run.engine import prepare_process
 from evenodds.sampling.native import NativeSampler
 from evenodds.tasks import make_task

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evenodds import durable
 from evenodds.domain import Group, Limits
 from evenodds.errors import EvenoddsError, RunError
 from evenodds.judge import ScriptedJudge
 from evenodds.records import RecordedGroup, read_groups, rollout_files
 from evenodds.report.record import RunRecord, read_run
-from evenodds.run import durable
 from evenodds.run.as_before import threads_before
 from evenodds.run.build import (
     Plan,

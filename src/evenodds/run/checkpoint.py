@@ -12,11 +12,11 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from evenodds import durable
 from evenodds.errors import RunError
 from evenodds.learner import TorchLearner
 from evenodds.policies import Policy
 from evenodds.policies.vetted.weights import ADAPTER, INDEX, WHOLE
-from evenodds.run import durable
 from evenodds.run.saved import (
     FILE,
     FORMAT,

@@ -8,10 +8,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from evenodds.durable import SEALS, TEMPORARY
 from evenodds.errors import UsageError
 from evenodds.records.plain import require_plain
 from evenodds.run.config import Config, make_config, read_saved
-from evenodds.run.durable import SEALS, TEMPORARY
 from evenodds.run.folder import RunFolder, fresh_name, require_own_place, require_writable
 from evenodds.run.lock import RunLock
 from evenodds.run.sealed import config_fault

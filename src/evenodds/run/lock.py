@@ -14,10 +14,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from evenodds.durable import make_folder
 from evenodds.errors import UsageError
 from evenodds.machine import explain
 from evenodds.records.holder import LOCK, ONLY_THIS, holder_of, own_line, where_held
-from evenodds.run.durable import make_folder
 
 PATIENCE = 0.3  # seconds in which a new holder has surely written its name
 UNSUPPORTED = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evenodds.alarms import Alarm, Facts, Row, Watch, make_watch
+from evenodds.durable import write_file
 from evenodds.records.lines import object_in, rows_of, step_of
 from evenodds.run.config import Config
-from evenodds.run.durable import write_file
 
 
 def watch_of(config: Config) -> Watch:

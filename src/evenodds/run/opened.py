@@ -41,8 +41,8 @@ def is_run(name: str) -> bool:
 
 def model_folder(run: Path) -> Path:
     """The trained model of a run, or the newest sound checkpoint of one under way."""
+    from evenodds.durable import valid_folders, verify_folder
     from evenodds.run.checkpoint import PREFIX
-    from evenodds.run.durable import valid_folders, verify_folder
 
     folder = RunFolder(run)
     if folder.evaluation("final").exists() and folder.model.exists() and not outlived(folder):

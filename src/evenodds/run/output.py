@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
-from evenodds.run.durable import temporary, told
+from evenodds.durable import temporary, told
 
 
 @contextmanager

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from evenodds.curricula import load_curriculum
+from evenodds.durable import Start
 from evenodds.errors import RunError, UsageError
 from evenodds.finite import NONE, SAVED, Skips
 from evenodds.objectives import EntropyBonus
-from evenodds.run.durable import Start
 from evenodds.run.folder import RunFolder
 from evenodds.step import State
 from evenodds.tasks import Task

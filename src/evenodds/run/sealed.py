@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from evenodds.durable import SEALS, AppendLog, Fault, Running, Seals, Start, numbered
+from evenodds.durable.manifest import digest
 from evenodds.errors import RunError
 from evenodds.records.groups import SEAL
 from evenodds.records.lines import object_in, step_of
-from evenodds.run.durable import SEALS, AppendLog, Fault, Running, Seals, Start, numbered
-from evenodds.run.durable.manifest import digest
 from evenodds.run.folder import RunFolder
 from evenodds.run.saved import PREFIX, Saved, read_saved_state
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from evenodds import durable
 from evenodds.alarms import Alarm
 from evenodds.domain import Problem
 from evenodds.errors import EvenoddsError, NotFinite, RunError
@@ -25,7 +26,7 @@ from evenodds.reference import TorchReference
 from evenodds.report.card import write_card
 from evenodds.report.plain import by_coin
 from evenodds.report.terminal import Sample, View
-from evenodds.run import checkpoint, durable, sealed
+from evenodds.run import checkpoint, sealed
 from evenodds.run.as_before import changed, require_same_base
 from evenodds.run.audit import examiner_of
 from evenodds.run.background import Background, Job

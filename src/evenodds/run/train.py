@@ -11,6 +11,7 @@ from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
+from evenodds.durable import recover, told_below
 from evenodds.errors import EvenoddsError, RunError, sentences
 from evenodds.judge import Judge, open_judge
 from evenodds.machine import explain, prepare_environment, system_reason
@@ -32,7 +33,6 @@ from evenodds.run.build import (
 )
 from evenodds.run.config import Config, to_toml
 from evenodds.run.control import readable
-from evenodds.run.durable import recover, told_below
 from evenodds.run.evaluations import read_evaluation
 from evenodds.run.folder import RunFolder, require_room
 from evenodds.run.going_on import Seen, held, open_folder, seen

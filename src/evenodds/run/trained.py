@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evenodds.run.durable import fault_of, numbered, sums_of
+from evenodds.durable import fault_of, numbered, sums_of
 from evenodds.run.folder import RunFolder
 
 WEIGHTS = ".safetensors"

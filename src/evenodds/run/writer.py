@@ -9,12 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evenodds.bench import Report
-from evenodds.objectives import Objective
-from evenodds.records.groups import SEAL, length_through
-from evenodds.records.table import Table, as_parquet
-from evenodds.run.build import Plan, payer_of
-from evenodds.run.config import Config, to_toml
-from evenodds.run.durable import (
+from evenodds.durable import (
     AppendLog,
     Seals,
     make_folder,
@@ -23,6 +18,11 @@ from evenodds.run.durable import (
     told,
     write_file,
 )
+from evenodds.objectives import Objective
+from evenodds.records.groups import SEAL, length_through
+from evenodds.records.table import Table, as_parquet
+from evenodds.run.build import Plan, payer_of
+from evenodds.run.config import Config, to_toml
 from evenodds.run.engine import read_sittings
 from evenodds.run.environment import environment_passport
 from evenodds.run.folder import RunFolder

@@ -22,8 +22,8 @@ def main(arguments: list[str]) -> int:
     from evenodds.run.opened import open_policy
 
     policy = open_policy(found.policy, {}).policy
+    from evenodds.durable import commit_folder, make_folder
     from evenodds.policies.load import merged
-    from evenodds.run.durable import commit_folder, make_folder
 
     make_folder(target.absolute().parent)
     commit_folder(target, merged(policy).save)

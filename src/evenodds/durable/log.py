@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from evenodds.durable.disk import flush, flush_folder, told
 from evenodds.errors import RunError
-from evenodds.run.durable.disk import flush, flush_folder, told
 
 PIECE = 1 << 20  # bytes that are read at once
 

@@ -8,9 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from evenodds.errors import RunError
-from evenodds.machine import explain, system_reason
-from evenodds.run.durable.disk import (
+from evenodds.durable.disk import (
     ASIDE,
     TEMPORARY,
     flush_folder,
@@ -18,7 +16,9 @@ from evenodds.run.durable.disk import (
     temporary,
     told,
 )
-from evenodds.run.durable.manifest import fault_of, files_in, is_ours, seal
+from evenodds.durable.manifest import fault_of, files_in, is_ours, seal
+from evenodds.errors import RunError
+from evenodds.machine import explain, system_reason
 
 
 def discard(folder: Path) -> None:

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from evenodds.durable.disk import told
+from evenodds.durable.folders import discard
+from evenodds.durable.manifest import fault_of, is_ours
 from evenodds.errors import sentences
-from evenodds.run.durable.disk import told
-from evenodds.run.durable.folders import discard
-from evenodds.run.durable.manifest import fault_of, is_ours
 
 NAMED = 20  # damaged folders that are told by name
 

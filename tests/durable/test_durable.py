@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from evenodds import durable
+from evenodds.durable import AppendLog, commit_folder, manifest, verify_folder
 from evenodds.errors import RunError
-from evenodds.run import durable
-from evenodds.run.durable import AppendLog, commit_folder, manifest, verify_folder
 from tests.faults import store_model
 from tests.faults.raising import Raising, raising
 
@@ -255,7 +255,7 @@ LIMITED = """
 import resource, sys
 from pathlib import Path
 from evenodds.errors import RunError
-from evenodds.run.durable import commit_folder, write_file
+from evenodds.durable import commit_folder, write_file
 root, kind = Path(sys.argv[1]), sys.argv[2]
 limit, number = {"size": (resource.RLIMIT_FSIZE, 1000), "files": (resource.RLIMIT_NOFILE, 3)}[kind]
 resource.setrlimit(limit, (number, number))
@@ -445,7 +445,7 @@ def test_a_store_that_loses_something_is_noticed(tmp_path, quick_disk, monkeypat
 CHILD = """
 import json, sys
 from pathlib import Path
-from evenodds.run.durable import AppendLog, commit_folder, prune, recover, valid_folders
+from evenodds.durable import AppendLog, commit_folder, prune, recover, valid_folders
 root = Path(sys.argv[1])
 recover(root)
 good, _ = valid_folders(root, "step-", at_most=1)

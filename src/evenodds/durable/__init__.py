@@ -6,7 +6,7 @@ files of a folder that grows have seals, and its logs are known by the SHA-256 o
 Whatever the system refuses is a RunError of one line with the path and what was needed.
 """
 
-from evenodds.run.durable.disk import (
+from evenodds.durable.disk import (
     ASIDE,
     TEMPORARY,
     make_folder,
@@ -17,9 +17,9 @@ from evenodds.run.durable.disk import (
     told_below,
     write_file,
 )
-from evenodds.run.durable.folders import commit_folder, recover
-from evenodds.run.durable.log import AppendLog, Running, Start
-from evenodds.run.durable.manifest import (
+from evenodds.durable.folders import commit_folder, recover
+from evenodds.durable.log import AppendLog, Running, Start
+from evenodds.durable.manifest import (
     FORMAT,
     MANIFEST,
     fault_of,
@@ -27,8 +27,8 @@ from evenodds.run.durable.manifest import (
     sums_of,
     verify_folder,
 )
-from evenodds.run.durable.seals import SEALS, Fault, Seals, sha256
-from evenodds.run.durable.store import numbered, prune, valid_folders
+from evenodds.durable.seals import SEALS, Fault, Seals, sha256
+from evenodds.durable.store import numbered, prune, valid_folders
 
 __all__ = [
     "ASIDE",

@@ -10,8 +10,8 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from evenodds.durable.disk import flush, flush_folder, is_folder, write_new
 from evenodds.errors import RunError, sentences
-from evenodds.run.durable.disk import flush, flush_folder, is_folder, write_new
 
 MANIFEST = "manifest.json"
 FORMAT = "evenodds-folder-1"

@@ -16,8 +16,7 @@ from operator import index
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evenodds.errors import RunError
-from evenodds.run.durable.disk import (
+from evenodds.durable.disk import (
     as_bytes,
     flush_folder,
     make_folder,
@@ -26,7 +25,8 @@ from evenodds.run.durable.disk import (
     told_below,
     write_file,
 )
-from evenodds.run.durable.manifest import digest, is_inside, sealed_text
+from evenodds.durable.manifest import digest, is_inside, sealed_text
+from evenodds.errors import RunError
 
 SEALS = "seals.json"
 FORMAT = "evenodds-seals-1"
