@@ -27,7 +27,7 @@ def convert(gguf: Path, target: Path) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
     from transformers.utils import logging
 
-    from evenodds.run.durable import commit_folder, make_folder
+    from evenodds.durable import commit_folder, make_folder
 
     logging.set_verbosity_error()
     logging.disable_progress_bar()
