@@ -90,7 +90,9 @@ ALLOWED: dict[str, dict[str, str]] = {  # offence -> file -> why
         "sandbox/talk/solver.py": "inside the sandbox: the program that is judged",
         "sandbox/talk/examiner.py": "inside the sandbox: the tests of the program",
     },
-    "sys.setrecursionlimit": {"undisturbed.py": "to put back what a person's code has set"},
+    "sys.setrecursionlimit": {
+        "undisturbed/of_python.py": "to put back what a person's code has set"
+    },
     "ctypes": {
         "sandbox/inside/libc.py": "system calls that close the sandbox",
         "sandbox/inside/seccomp.py": "system calls that close the sandbox",

@@ -23,7 +23,6 @@ import pytest
 import torch
 
 import evenodds
-from evenodds import undisturbed
 from evenodds.curricula.allocation import draw
 from evenodds.domain import Completion, Problem, Status, Verdict
 from evenodds.errors import RunError, UsageError
@@ -31,6 +30,8 @@ from evenodds.judge import InlineJudge
 from evenodds.judge.frames import Call
 from evenodds.objectives import make_objective
 from evenodds.own import Leaving
+from evenodds.undisturbed import of_process, telling, undisturbed
+from evenodds.undisturbed.around import bits
 from evenodds.verifiers import as_verifier
 from tests.run.small_runs import SMALL, Quiet, assert_equal_runs
 
@@ -106,7 +107,7 @@ HELD: list[Any] = []
 
 
 def all_that_is_kept() -> list[Any]:
-    parts = [*undisturbed._parts(), *undisturbed._more()]
+    parts = [*bits(), *of_process.parts()]
     streams = [(os.fstat(one).st_ino, os.fstat(one).st_dev) for one in (0, 1, 2)]
     return [*(part.read() for part in parts), sys.stdout, sys.stderr, streams]
 
@@ -121,7 +122,7 @@ def judged(deed: Callable[[], Any]) -> Verdict:
 
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
-    monkeypatch.setattr(undisturbed, "_told", set())
+    monkeypatch.setattr(telling, "_told", set())
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     left, _ = signal.setitimer(signal.ITIMER_REAL, 0)  # of what bounds a test's time
     yield
@@ -274,7 +275,7 @@ def test_a_task_of_ones_own_is_named(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_it_costs_little() -> None:
     def call() -> None:
-        with undisturbed.undisturbed("nobody"):
+        with undisturbed("nobody"):
             pass
 
     call()

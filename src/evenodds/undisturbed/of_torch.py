@@ -1,0 +1,97 @@
+"""What decides the bits of torch, where it has been imported: nothing here imports it first."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenodds.undisturbed.part import Part
+
+if TYPE_CHECKING:
+    import torch
+
+_entered: list[Any] = []
+
+
+def parts() -> Sequence[Part]:
+    # torch half imported by another thread has no functions yet
+    is_there = hasattr(sys.modules.get("torch"), "set_flush_denormal")
+    return _parts() if is_there else ()
+
+
+@cache
+def _parts() -> Sequence[Part]:
+    import torch
+
+    return [
+        Part("torch's gradients", torch.is_grad_enabled, torch.set_grad_enabled),
+        Part("torch's default type", torch.get_default_dtype, torch.set_default_dtype),
+        Part("torch's default device", torch.get_default_device, _set_device),
+        Part("torch's threads", torch.get_num_threads, torch.set_num_threads),
+        Part("torch's autocast", _autocast, _set_autocast),
+        Part("torch's inference mode", torch.is_inference_mode_enabled, _set_inference),
+        Part("torch's deterministic algorithms", _deterministic, _set_deterministic),
+        Part(
+            "torch's precision of products",
+            torch.get_float32_matmul_precision,
+            torch.set_float32_matmul_precision,
+        ),
+        Part("torch's anomaly mode", torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
+        Part(
+            "torch's use of oneDNN",
+            lambda: torch.backends.mkldnn.enabled,
+            torch.backends.mkldnn.set_flags,
+        ),
+        Part("numbers next to 0", _flushes, torch.set_flush_denormal),
+    ]
+
+
+def _set_device(to: torch.device) -> None:
+    import torch
+
+    torch.set_default_device(None if to.type == "cpu" else to)
+
+
+def _autocast() -> tuple[bool, bool]:
+    import torch
+
+    return torch.is_autocast_enabled("cpu"), torch.is_autocast_enabled("cuda")
+
+
+def _set_autocast(to: tuple[bool, bool]) -> None:
+    import torch
+
+    torch.set_autocast_enabled("cpu", to[0])
+    torch.set_autocast_enabled("cuda", to[1])
+
+
+def _set_inference(to: bool) -> None:
+    import torch
+
+    mode = torch.inference_mode(to)
+    mode.__enter__()
+    _entered.append(mode)  # it would end with its object
+
+
+def _deterministic() -> tuple[bool, bool]:
+    import torch
+
+    return (
+        torch.are_deterministic_algorithms_enabled(),
+        torch.is_deterministic_algorithms_warn_only_enabled(),
+    )
+
+
+def _set_deterministic(to: tuple[bool, bool]) -> None:
+    import torch
+
+    torch.use_deterministic_algorithms(to[0], warn_only=to[1])
+
+
+def _flushes() -> bool:
+    """Whether the smallest numbers count as 0 in this thread, of which nothing else tells."""
+    return bool(np.float32(1e-45) * np.float32(1) == 0)
