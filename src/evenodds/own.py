@@ -24,6 +24,10 @@ class Leaving(SystemExit):
     """A second signal ends the process: no failure of the code that it comes in."""
 
 
+class OutOfTime(BaseException):
+    """A person's code took too long. No `Exception`, for it may catch all of these."""
+
+
 def raise_if_asked(error: BaseException) -> None:
     """Raise what a signal may have raised in a person's code; all else is that code's failure.
 
@@ -31,7 +35,8 @@ def raise_if_asked(error: BaseException) -> None:
     the code's own.
     """
     is_plain = type(error) is KeyboardInterrupt
-    if isinstance(error, Leaving) or (isinstance(error, KeyboardInterrupt) and not is_plain):
+    is_ours = isinstance(error, Leaving | OutOfTime)
+    if is_ours or (isinstance(error, KeyboardInterrupt) and not is_plain):
         raise error
     if is_plain and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         raise error

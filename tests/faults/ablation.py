@@ -172,18 +172,18 @@ def newest(run: Path) -> Path:
     return max((run / "checkpoints").glob("step-*"))
 
 
-def states(run: Path) -> dict[str, Any]:
-    """The states that were saved behind the one that is taken apart."""
-    paths = [path / "state.json" for path in (run / "checkpoints").glob("step-*")]
-    later = [path for path in paths if int(path.parent.name.removeprefix("step-")) > WITHIN.step]
-    return {path.parent.name: json.loads(path.read_text())["state"] for path in later}
+def states(run: Path, after: str) -> dict[str, Any]:
+    """The states that were saved behind the checkpoint of this name, which was taken apart."""
+    later = [path for path in (run / "checkpoints").glob("step-*") if path.name > after]
+    return {path.name: json.loads((path / "state.json").read_text())["state"] for path in later}
 
 
 def tell(arm: Setting, run: Path, loss: Loss, name: str) -> tuple[str, str]:
     """`refused`, `noticed` or `missed`, and by what."""
     place, copy = arm.begin(name), arm.run(name)
     shutil.copytree(run, copy)
-    lose(loss, newest(copy))
+    apart = newest(copy)
+    lose(loss, apart)
     ended = sitting(["train", "--resume", RUN], place / "said", None, 2, True, place)
     told = [line for line in ended.err.splitlines() if line.startswith("evenodds: ")]
     if ended.code == 1 and len(told) == 1 and "Traceback" not in ended.err:
@@ -192,7 +192,8 @@ def tell(arm: Setting, run: Path, loss: Loss, name: str) -> tuple[str, str]:
         return "missed", f"exit {ended.code}: {ended.err[-300:]}"
     found = [line for line in ended.err.splitlines() if "passed over" in line]
     found += differences(arm.whole, fingerprint(copy))
-    found += [name for name, text in states(arm.run(WHOLE)).items() if states(copy)[name] != text]
+    whole, now = states(arm.run(WHOLE), apart.name), states(copy, apart.name)
+    found += [name for name, state in whole.items() if now[name] != state]
     times = [row.get("time/elapsed", 0.0) for row in rows(copy / "metrics.jsonl")]
     found += ["the clock goes back"] if times != sorted(times) else []
     arm.remove(name)

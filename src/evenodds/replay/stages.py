@@ -23,7 +23,7 @@ from typing import Any
 
 from evenodds.domain import Completion, Problem, Status, Verdict
 from evenodds.judge.inline import judged
-from evenodds.own import quiet
+from evenodds.own import OutOfTime, quiet
 from evenodds.verifiers import Verifier
 from evenodds.verifiers.composite import find
 from evenodds.verifiers.function import group_of
@@ -156,7 +156,7 @@ def watched(
             with _profiled(watch):
                 verdicts = judged(verifier, problem, given, None if alone else ids)
             verdict = verdicts[0 if alone else at]
-        except _OutOfTime:
+        except OutOfTime:
             note = f"stopped after {seconds:g} s"
             verdict = Verdict(0.0, Status.TIMEOUT, note=note, seconds=time.perf_counter() - started)
     return Watched(verdict, tuple(watch.stages), watch.left_out)
@@ -193,20 +193,16 @@ def _profiled(watch: _Watch) -> Generator[None]:
         sys.setprofile(before)
 
 
-class _OutOfTime(BaseException):
-    """The verifier took too long. No `Exception`, for a person's code may catch all of these."""
-
-
 @contextmanager
 def _deadline(seconds: float) -> Generator[None]:
-    """Raise `_OutOfTime` in the block after so many seconds, where signals can do that."""
+    """Raise `OutOfTime` in the block after so many seconds, where signals can do that."""
     usable = hasattr(signal, "setitimer")
     if not usable or threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def stop(number: int, frame: FrameType | None) -> None:
-        raise _OutOfTime
+        raise OutOfTime
 
     before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds)
