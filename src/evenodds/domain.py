@@ -25,6 +25,8 @@ class Message(TypedDict):
 
 
 Prompt = str | tuple[Message, ...]
+PLAIN = (str, int, float, bool, bytes, type(None))
+"""Values of columns that nobody can change, and of which `repr` says all."""
 
 
 def as_text(prompt: Prompt) -> str:

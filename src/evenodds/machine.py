@@ -108,19 +108,29 @@ def peak_memory_mb() -> float:
     return peak * unit / 1e6
 
 
+def is_there(path: Path) -> bool:
+    """Whether something has this name; no where no file can have it."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
+def lies_in(path: Path) -> Path:
+    """The path itself, or the nearest folder above it that is there."""
+    return next((above for above in (path, *path.parents) if is_there(above)), path)
+
+
 def free_disk(path: Path) -> int:
     """Free bytes for an ordinary user where `path` lies or would lie."""
-    there = next(
-        folder for folder in (path.absolute(), *path.absolute().parents) if folder.exists()
-    )
-    return shutil.disk_usage(there).free
+    return shutil.disk_usage(lies_in(path)).free
 
 
 def free_files(path: Path) -> int | None:
     """How many files more there may be where `path` lies; None where the disk sets no number."""
     if not hasattr(os, "statvfs"):
         return None
-    found = os.statvfs(next(p for p in (path.absolute(), *path.absolute().parents) if p.exists()))
+    found = os.statvfs(lies_in(path))
     return found.f_favail if found.f_files else None
 
 

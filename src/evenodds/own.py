@@ -28,8 +28,8 @@ class OutOfTime(BaseException):
     """A person's code took too long. No `Exception`, for it may catch all of these."""
 
 
-def raise_if_asked(error: BaseException) -> None:
-    """Raise what a signal may have raised in a person's code; all else is that code's failure.
+def failure_of(error: BaseException) -> str:
+    """What a person's code has raised, in one line. What a signal raised there goes on instead.
 
     While a run goes on signals are noted and raise no plain `KeyboardInterrupt`, so that one is
     the code's own.
@@ -40,6 +40,7 @@ def raise_if_asked(error: BaseException) -> None:
         raise error
     if is_plain and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         raise error
+    return described(error)
 
 
 class Heedless:

@@ -17,8 +17,7 @@ from typing import Any
 from evenodds.durable import MANIFEST, TEMPORARY, Start, valid_folders, verify_folder
 from evenodds.errors import EvenoddsError
 from evenodds.run import sealed
-from evenodds.run.checkpoint import PREFIX
-from evenodds.run.folder import RunFolder
+from evenodds.run.folder import PREFIX, RunFolder
 from evenodds.run.saved import read_saved_state
 from tests.faults import children
 from tests.faults.fingerprint import differences, fingerprint

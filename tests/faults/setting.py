@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from evenodds.durable import valid_folders
-from evenodds.run.checkpoint import PREFIX
+from evenodds.run.folder import PREFIX
 from tests.faults import children
 from tests.faults.failpoints import Failpoint, calls
 from tests.faults.fingerprint import fingerprint

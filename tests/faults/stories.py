@@ -22,7 +22,7 @@ from pyarrow import parquet
 
 from evenodds.durable import numbered
 from evenodds.durable.manifest import fault_of
-from evenodds.run.checkpoint import PREFIX
+from evenodds.run.folder import PREFIX
 from tests.faults import children
 from tests.faults.fingerprint import state_of, unlike
 from tests.faults.setting import RUN, Setting, newest, undisturbed

@@ -9,7 +9,7 @@ import numpy as np
 from evenodds.curricula.protocol import ProblemSource
 from evenodds.domain import Problem
 from evenodds.errors import EvenoddsError, RunError
-from evenodds.own import described, raise_if_asked
+from evenodds.own import failure_of
 from evenodds.undisturbed import kept
 
 REDRAWS = 32  # a level of 45 products must still fill a batch of 64
@@ -42,8 +42,7 @@ def draw(source: ProblemSource, levels: Sequence[int], rng: np.random.Generator)
         except EvenoddsError:
             raise
         except BaseException as error:
-            raise_if_asked(error)
-            what = described(error)
+            what = failure_of(error)
             raise RunError(f"{name} could not make a problem. Got {what}. Mend it.") from error
 
 

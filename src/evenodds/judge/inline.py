@@ -15,7 +15,7 @@ from typing import Protocol, Self, runtime_checkable
 
 from evenodds.domain import Completion, Problem, Rollout, Status, Verdict
 from evenodds.judge.frames import Call
-from evenodds.own import described, raise_if_asked
+from evenodds.own import failure_of
 from evenodds.undisturbed import end_child_of, undisturbed
 from evenodds.verifiers.function import copied, group_of, name_of
 
@@ -178,8 +178,7 @@ def _one(
         verdict = verifier(problem, completion)
     except BaseException as error:  # a verifier must not raise; one that does must not end a run
         end_child_of(owner)
-        raise_if_asked(error)
-        verdict = Verdict(0.0, Status.ERROR, note=described(error))
+        verdict = Verdict(0.0, Status.ERROR, note=failure_of(error))
     end_child_of(owner)
     return replace(verdict, seconds=time.perf_counter() - started)
 

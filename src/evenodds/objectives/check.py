@@ -16,7 +16,7 @@ from evenodds.domain import Extent
 from evenodds.errors import RunError, UsageError
 from evenodds.objectives.objective import Objective
 from evenodds.objectives.ratio import Tokens
-from evenodds.own import FAILURES, described, raise_if_asked
+from evenodds.own import FAILURES, described, failure_of
 from evenodds.undisturbed import kept
 
 LENGTHS = (1, 3, 2)
@@ -70,8 +70,7 @@ def _called(axis: str, function: Callable[..., Any], *args: Any) -> Any:
         try:
             return function(*args)
         except BaseException as error:
-            raise_if_asked(error)
-            what = described(error)
+            what = failure_of(error)
             raise RunError(f"objective.{axis} of your own failed. Got {what}. Mend it.") from error
 
 

@@ -30,7 +30,7 @@ from evenodds.run.build import (
 )
 from evenodds.run.config import make_config, merge, read_saved
 from evenodds.run.engine import CHOSEN, engine_facts, prepare_process, read_sittings
-from evenodds.run.folder import RunFolder
+from evenodds.run.folder import PREFIX, RunFolder
 
 if TYPE_CHECKING:
     from evenodds.learner import TorchLearner, Update
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from evenodds.tasks import Task
 
 Making = Callable[..., Any]
-PREFIX = "step-"  # of a checkpoint's folder
 NOT_BITS = ("evenodds", "after_step")  # facts of a sitting that change no bit by themselves
 
 

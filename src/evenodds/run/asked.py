@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from evenodds.domain import Problem
+from evenodds.domain import PLAIN, Problem
 from evenodds.tasks import Task
 from evenodds.tasks.data import DataTask
 
 DRAWN = 8  # problems of each level
 SECONDS = 1.0  # for these; of a slower task it is one of each
 SEED = 8  # of no step and of no evaluation
-PLAIN = (str, int, float, bool, type(None))
 
 
 def problems_sum(task: Task) -> dict[str, object]:

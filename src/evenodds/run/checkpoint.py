@@ -17,10 +17,10 @@ from evenodds.errors import RunError
 from evenodds.learner import TorchLearner
 from evenodds.policies import Policy
 from evenodds.policies.vetted.weights import ADAPTER, INDEX, WHOLE
+from evenodds.run.folder import PREFIX
 from evenodds.run.saved import (
     FILE,
     FORMAT,
-    PREFIX,
     WHAT_TO_DO,
     Progress,
     Saved,

@@ -11,14 +11,16 @@ from datetime import datetime
 from pathlib import Path
 from stat import S_ISREG
 
+from evenodds.durable import numbered
 from evenodds.errors import UsageError
-from evenodds.machine import explain, free_disk, free_files, size_text
+from evenodds.machine import explain, free_disk, free_files, is_there, lies_in, size_text
 from evenodds.places import BUNDLED
 from evenodds.records.groups import FILE as GROUPS
 from evenodds.records.holder import is_held
 from evenodds.records.plain import require_plain
 
 ROOT = "runs"
+PREFIX = "step-"  # of a checkpoint's folder, before the number of its step
 RECORDS = 64 * 2**20  # bytes for all but checkpoints
 END = 4 * 2**20  # of these for what a run ends with, its model apart
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
@@ -62,7 +64,7 @@ def find_run(text: str, root: str | Path = ROOT) -> Path:
     """
     path, below = Path(text), Path(root) / text
     bare = re.fullmatch(NAME, text) is not None and text != BUNDLED
-    return below if bare and not _is_there(path) and _is_there(below / "config.toml") else path
+    return below if bare and not is_there(path) and is_there(below / "config.toml") else path
 
 
 def require_run(text: str, root: str | Path = ROOT) -> Path:
@@ -96,13 +98,6 @@ def _last_written(run: RunFolder) -> float:
     return max(path.stat().st_mtime for path in (run.config, run.metrics) if path.exists())
 
 
-def _is_there(path: Path) -> bool:
-    try:
-        return path.exists()
-    except (OSError, ValueError):  # a name that no file can have
-        return False
-
-
 def fresh_name(task: str, policy: str, now: datetime, root: Path | None = None) -> str:
     """A name for a run that was given none: task, policy, time; numbered if `root` has it."""
 
@@ -122,7 +117,7 @@ def require_own_place(path: Path) -> None:
     folder of another run on a disk that does not tell capitals from small letters.
     """
     _require_short(path)
-    if path.is_symlink() or (_is_there(path) and not path.is_dir()):
+    if path.is_symlink() or (is_there(path) and not path.is_dir()):
         what = "a link" if path.is_symlink() else "no folder"
         raise UsageError(f"{str(path)!r} is {what}. Remove it, or choose another --run.name.")
     with suppress(OSError):  # no root yet, or none: that is told where it is made
@@ -148,7 +143,7 @@ def _require_short(path: Path) -> None:
 
 def require_writable(path: Path) -> None:
     """Raise `UsageError` where nothing can be written at `path`. Writes nothing."""
-    there = next((above for above in (path, *path.parents) if _is_there(above)), path)
+    there = lies_in(path)
     if there.is_dir() and not os.access(there, os.W_OK | os.X_OK):
         fixed = hasattr(os, "statvfs") and os.statvfs(there).f_flag & os.ST_RDONLY
         raise UsageError(explain(OSError(errno.EROFS if fixed else errno.EACCES, ""), path))
@@ -159,8 +154,8 @@ def require_space(path: Path, needed: int) -> None:
 
     Writes nothing.
     """
-    there = next((above for above in (path, *path.parents) if _is_there(above)), path)
-    if _is_there(there) and not there.is_dir():
+    there = lies_in(path)
+    if is_there(there) and not there.is_dir():
         raise UsageError(
             f"there can be no folder {str(path)!r}: {str(there)!r} is no folder. "
             "Choose another run.root."
@@ -299,11 +294,9 @@ def _share_left(checkpoints: Path, steps: int | None) -> float:
     """The share of a run's steps that its newest checkpoint leaves to be taken."""
     if steps is None:
         return 1.0
-    with suppress(OSError):
-        found = [re.fullmatch(r"step-(\d+)", path.name) for path in checkpoints.iterdir()]
-        done = max((int(one[1]) for one in found if one), default=0)
-        return max(0, steps - done) / steps
-    return 1.0
+    newest = numbered(checkpoints, PREFIX)[:1]
+    done = int(newest[0].name.removeprefix(PREFIX)) if newest else 0
+    return max(0, steps - done) / steps
 
 
 def _bytes_below(path: Path) -> int:

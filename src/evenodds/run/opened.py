@@ -11,7 +11,7 @@ from evenodds.errors import UsageError
 from evenodds.records.plain import require_plain
 from evenodds.run.build import policy_options, task_of
 from evenodds.run.config import Config, make_config, merge, read_saved
-from evenodds.run.folder import RunFolder, find_run
+from evenodds.run.folder import PREFIX, RunFolder, find_run
 from evenodds.run.trained import outlived
 from evenodds.tasks import Task
 
@@ -42,7 +42,6 @@ def is_run(name: str) -> bool:
 def model_folder(run: Path) -> Path:
     """The trained model of a run, or the newest sound checkpoint of one under way."""
     from evenodds.durable import valid_folders, verify_folder
-    from evenodds.run.checkpoint import PREFIX
 
     folder = RunFolder(run)
     if folder.evaluation("final").exists() and folder.model.exists() and not outlived(folder):

@@ -18,7 +18,6 @@ from evenodds.run.folder import RunFolder
 from evenodds.step import State
 from evenodds.tasks import Task
 
-PREFIX = "step-"
 FORMAT = 2
 FILE = "state.json"
 KEYS = ("state", "learner", "moments", "elapsed", "pending", "logs", "seals")

@@ -16,8 +16,8 @@ from evenodds.durable.manifest import digest
 from evenodds.errors import RunError
 from evenodds.records.groups import SEAL
 from evenodds.records.lines import object_in, step_of
-from evenodds.run.folder import RunFolder
-from evenodds.run.saved import PREFIX, Saved, read_saved_state
+from evenodds.run.folder import PREFIX, RunFolder
+from evenodds.run.saved import Saved, read_saved_state
 
 Tell = Callable[[str], None]
 

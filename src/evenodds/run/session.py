@@ -39,7 +39,7 @@ from evenodds.run.build import (
     started,
 )
 from evenodds.run.engine import base_mark, engine_facts
-from evenodds.run.folder import RunFolder
+from evenodds.run.folder import PREFIX, RunFolder
 from evenodds.run.lookout import Lookout, drop_after
 from evenodds.run.measuring import RESERVE, TAIL_SECONDS, Measuring
 from evenodds.run.memory import MemoryPlan
@@ -144,7 +144,7 @@ class Session:
         if gone := sealed.missing_rollouts(self.folder, saved):
             self.view.note(gone)
         if not told:  # a kill behind a commit may have kept its pruning from being done
-            durable.prune(self.folder.checkpoints, checkpoint.PREFIX, self.plan.config.run.keep)
+            durable.prune(self.folder.checkpoints, PREFIX, self.plan.config.run.keep)
         self.clock.before = saved.progress.elapsed
         sealed.cut_back(self.folder, saved.progress.logs)
         self.pending = saved.progress.pending
@@ -168,9 +168,7 @@ class Session:
             fault = sealed.fault_at(self.folder, read[folder], self.damaged)
             return fault and f"{folder.name} stands on it: {fault}"
 
-        folders, told = durable.valid_folders(
-            self.folder.checkpoints, checkpoint.PREFIX, 1, record_fault
-        )
+        folders, told = durable.valid_folders(self.folder.checkpoints, PREFIX, 1, record_fault)
         for line in told:
             self.view.note(line)
         if told and not folders:

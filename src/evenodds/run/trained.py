@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evenodds.durable import fault_of, numbered, sums_of
-from evenodds.run.folder import RunFolder
+from evenodds.run.folder import PREFIX, RunFolder
 
 WEIGHTS = ".safetensors"
 
@@ -20,8 +20,6 @@ def fault_of_model(folder: RunFolder) -> str:
 
 def outlived(folder: RunFolder) -> str:
     """Of a sound model of other weights: what is wrong with it. Only manifests are read."""
-    from evenodds.run.checkpoint import PREFIX
-
     for checkpoint in numbered(folder.checkpoints, PREFIX):
         saved = {
             name.removeprefix("policy/"): digest

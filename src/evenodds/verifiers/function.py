@@ -10,9 +10,9 @@ from dataclasses import replace
 from functools import partial, wraps
 from typing import cast
 
-from evenodds.domain import Completion, Problem, Status, Stop, Verdict
+from evenodds.domain import PLAIN, Completion, Problem, Status, Stop, Verdict
 from evenodds.errors import UsageError
-from evenodds.own import FAILURES, described, load_named, raise_if_asked
+from evenodds.own import FAILURES, failure_of, load_named
 from evenodds.verifiers import trl
 from evenodds.verifiers.trl import Reward
 
@@ -70,8 +70,7 @@ def wrap(function: OwnFunction | Reward, name: str | None = None) -> Verifier:
         try:
             return _verdict(function(copied(problem), completion.text), completion)
         except BaseException as error:  # a person's code may raise anything; failure is data here
-            raise_if_asked(error)
-            return _error(described(error))
+            return _error(failure_of(error))
 
     setattr(verifier, MARK, verifier)
     setattr(verifier, NAME, name)
@@ -94,8 +93,8 @@ def _group(function: OwnFunction | Reward) -> Group | None:
         try:
             return ask(problem, completions, ids)
         except BaseException as error:  # as in `wrap`
-            raise_if_asked(error)
-            return [_error(described(error)) for _ in completions]
+            failed = _error(failure_of(error))
+            return [failed for _ in completions]
 
     return group
 
@@ -138,9 +137,6 @@ def copied(problem: Problem) -> Problem:
         prompt=prompt if isinstance(prompt, str) else tuple(m.copy() for m in prompt),
         columns={name: _copied(value) for name, value in columns.items()} if columns else {},
     )
-
-
-PLAIN = (str, int, float, bool, bytes, type(None))
 
 
 def _copied(value: object) -> object:
