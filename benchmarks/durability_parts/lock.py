@@ -13,7 +13,8 @@ from pathlib import Path
 
 from benchmarks.durability_parts.rows import Row
 from tests.faults.locks import another, at_once, second
-from tests.faults.stories import Setting, taken_up, undisturbed
+from tests.faults.setting import Setting, undisturbed
+from tests.faults.stories import taken_up
 
 SECONDS, TIMES, MANY = 5, 3, 20
 

@@ -18,7 +18,8 @@ from pathlib import Path
 
 from benchmarks.durability_parts.rows import Row
 from benchmarks.durability_parts.trying import Tried, try_all
-from tests.faults.stories import Setting, Story, signalled, undisturbed
+from tests.faults.setting import Setting, undisturbed
+from tests.faults.stories import Story, signalled
 
 NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 ONCE, TWICE, SLOW, WORKERS, STARTS = 100, 40, 20, 12, 24

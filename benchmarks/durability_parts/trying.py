@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from benchmarks.durability_parts.many import tried
-from tests.faults.stories import Setting, Story, tell
+from tests.faults.setting import Setting
+from tests.faults.stories import Story, tell
 
 
 @dataclass

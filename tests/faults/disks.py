@@ -100,10 +100,10 @@ def mounted(image: Path, point: Path, options: str = "rw") -> Generator[Path]:
 
 
 @contextmanager
-def memory_disk(point: Path, size: int) -> Generator[Path]:
-    """A disk of so many bytes."""
+def memory_disk(point: Path, size: int, *options: str) -> Generator[Path]:
+    """A disk of so many bytes. options: of tmpfs, such as `ro`."""
     point.mkdir(exist_ok=True)
-    call("mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", point)
+    call("mount", "-t", "tmpfs", "-o", ",".join((f"size={size}", *options)), "tmpfs", point)
     try:
         yield point
     finally:

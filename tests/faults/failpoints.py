@@ -79,11 +79,6 @@ def calls(tally: Path) -> list[str]:
     return tally.read_text(errors="replace").splitlines() if tally.exists() else []
 
 
-def count(tally: Path) -> int:
-    """How many calls a run has made."""
-    return len(calls(tally))
-
-
 def install(failpoint: Failpoint) -> Counter:
     """Watch the calls of this process from now on; what it forks is not watched."""
     counter = Counter(failpoint)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.faults import children
 from tests.faults.fingerprint import differences, fingerprint, leftovers
-from tests.faults.stories import Setting
+from tests.faults.setting import Setting
 
 
 def at_once(setting: Setting, name: str, count: int) -> list[str]:

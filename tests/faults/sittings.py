@@ -98,7 +98,6 @@ LATER: dict[str, Later] = {
     "no seals": Later(since=_without_seals),
 }
 FIRST = "first"
-ALL = (FIRST, *LATER)
 
 
 def first_of(root: Path) -> Setting:
@@ -110,10 +109,6 @@ def later_of(kind: str, first: Setting) -> Setting:
     later, root = LATER[kind], first.root.parent / kind.replace(" ", "-")
     begins = _begun(root, later, first)
     return undisturbed(root, begins, spare, once=True, **{**SHORT, **(later.now or {})})
-
-
-def setting_of(kind: str, first: Setting) -> Setting:
-    return first if kind == FIRST else later_of(kind, first)
 
 
 def _begun(root: Path, later: Later, first: Setting) -> Path:

@@ -25,9 +25,7 @@ from evenodds.durable.manifest import fault_of
 from evenodds.run.folder import PREFIX
 from tests.faults import children
 from tests.faults.fingerprint import state_of, unlike
-from tests.faults.setting import RUN, Setting, newest, undisturbed
-
-__all__ = ["Setting", "Story", "undisturbed"]
+from tests.faults.setting import RUN, Setting, newest
 
 GOES_ON = re.compile(r"going on after step (\d+)\.")
 SAVED = re.compile(r"stopped after step (\d+); it is saved")

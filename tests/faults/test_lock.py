@@ -7,7 +7,8 @@ import socket
 import pytest
 
 from tests.faults.locks import another, at_once, second
-from tests.faults.stories import Setting, taken_up, undisturbed
+from tests.faults.setting import Setting, undisturbed
+from tests.faults.stories import taken_up
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.durability_parts.signals import at_moments, twice_at
-from tests.faults.stories import Setting, signalled, tell, undisturbed
+from tests.faults.setting import Setting, undisturbed
+from tests.faults.stories import signalled, tell
 from tests.faults.test_kills import told
 
 

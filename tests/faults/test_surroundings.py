@@ -80,8 +80,7 @@ def test_no_file_takes_the_place_of_a_stream_that_is_closed() -> None:
 def test_a_disk_without_inodes_is_told_so_before_and_when_it_happens(tmp_path) -> None:
     if why := disks.why_no_memory_disk():
         pytest.skip(why)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "nr_inodes=3", "none", str(tmp_path)], check=True)
-    try:
+    with disks.memory_disk(tmp_path, disks.MB, "nr_inodes=3"):
         assert free_files(tmp_path) == 2
         (tmp_path / "one").touch()
         (tmp_path / "two").touch()
@@ -91,8 +90,6 @@ def test_a_disk_without_inodes_is_told_so_before_and_when_it_happens(tmp_path) -
             (tmp_path / "three").touch()
         told = explain(refused.value, tmp_path / "three", needed=1)
         assert "inodes" in told and "free there" not in told
-    finally:
-        disks.unmount(tmp_path)
 
 
 def test_a_folder_that_may_not_be_written_is_refused_before_a_model_is_loaded(tmp_path) -> None:
@@ -119,12 +116,11 @@ def test_a_folder_that_may_not_be_written_is_refused_before_a_model_is_loaded(tm
 def test_a_disk_that_is_read_only_is_told_so(tmp_path) -> None:
     if why := disks.why_no_memory_disk():
         pytest.skip(why)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "none", str(tmp_path)], check=True)
-    try:
-        with pytest.raises(UsageError, match="EROFS"):
-            require_writable(tmp_path / "run")
-    finally:
-        disks.unmount(tmp_path)
+    with (
+        disks.memory_disk(tmp_path, disks.MB, "ro"),
+        pytest.raises(UsageError, match="EROFS"),
+    ):
+        require_writable(tmp_path / "run")
 
 
 def test_a_path_that_would_be_too_long_below_is_refused_at_once() -> None:

@@ -32,7 +32,6 @@ from evenodds.run import environment
 from tests.faults.small import small_policy
 
 torch.set_num_threads(1)
-html._environment = cache(html._environment)  # the page's templates, compiled once for all
 for name in html._environment().list_templates():
     html._environment().get_template(name)
 environment.package_versions = cache(environment.package_versions)
