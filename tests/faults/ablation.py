@@ -155,7 +155,7 @@ SETTINGS: dict[str, Any] = {
     "evaluation__every_problems": 1,
     "run__keep": 10,
 }
-WITHIN = Moment(6, "recording", "kill")  # step 5 is the newest then
+WITHIN = Moment(6, "recording", "fail")  # step 5 is the newest then: a kill may leave step 4
 PENDING = Moment(6, "evaluating", "stop")
 
 
