@@ -71,3 +71,12 @@ def test_answers_that_could_not_be_judged_are_told(tmp_path: Path) -> None:
     synthetic.write_metrics(folder, rows)
     told = "2 % of the answers (timeout 1 %, error 1 %), in 2 steps of 50"
     assert dict(facts(read_run(folder)))["Not judged"] == told
+
+
+def test_the_most_memory_is_that_of_all_sittings(tmp_path: Path) -> None:
+    folder = synthetic.write_run(tmp_path)
+    rows = synthetic.metrics(50)
+    for row in rows:
+        row["time/memory_mb"] = 700.0 if row["step"] == 20 else 500.0  # the last sitting: 500
+    synthetic.write_metrics(folder, rows)
+    assert "at most 700 MB of memory" in dict(facts(read_run(folder)))["Time"]

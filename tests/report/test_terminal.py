@@ -170,6 +170,8 @@ def test_the_share_of_mixed_groups_and_idle_steps_are_shown() -> None:
     row: dict[str, Any] = {"solve_rate": 0.5, "groups/mixed": 0.62, "difficulty": 0.0}
     plain = step_line(1, None, 1.0, None, row, synthetic.LEVELS)
     assert "solve rate 0.50 · mixed 62 % · difficulty 0.00 (1×1 digits)" in plain
+    part = step_line(1, None, 1.0, None, row | {"frac_reward_zero_std": 0.25}, ())
+    assert "mixed 75 %" in part  # all wrong, and paid in part: that teaches too
     idle = row | {"groups/mixed": 0.0, "skipped": "every group agreed"}
     assert "mixed 0 % · no update" in step_line(1, None, 1.0, None, idle, ())
     assert "difficulty" not in step_line(1, None, 1.0, None, row, ["all"])

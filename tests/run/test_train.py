@@ -386,5 +386,10 @@ def test_a_run_from_python_says_how_it_goes_on(tmp_path) -> None:
     settings["evaluation.levels"] = (0,)
     result = evenodds.train(problems, settings=settings, view=Quiet())
     assert result.steps == 1
+    view = Quiet()
+    evenodds.train(problems, settings=settings, view=view)
+    how = "the same call from Python with run.name 'mine'"
+    assert view.notes[-1] == f"to go on with it: {how} and run.steps 2"
+    assert "evenodds train runs" not in (result.folder / "report.md").read_text()
     with pytest.raises(UsageError, match="made from Python"):
         train(make_config(read_toml(result.folder / "config.toml")), view=Quiet())

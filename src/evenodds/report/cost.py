@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from evenodds.report.record import RunRecord
-from evenodds.report.series import is_number
+from evenodds.report.series import is_number, taught
 from evenodds.report.text import counted, duration
 
 PARTS = ("sample", "judge", "reference", "learn", "load", "write")
@@ -51,7 +51,6 @@ class Cost:
 
 def cost_of(run: RunRecord) -> Cost:
     last = run.metrics[-1] if run.metrics else {}
-    memory = [row["time/memory_mb"] for row in run.metrics if is_number(row.get("time/memory_mb"))]
     evaluation = [record.get("seconds") for record in (run.base, run.final) if record is not None]
     known = [float(seconds) for seconds in evaluation if is_number(seconds)]
     groups, informative = _groups(run)
@@ -64,7 +63,7 @@ def cost_of(run: RunRecord) -> Cost:
         groups=groups,
         informative=informative,
         idle=_idle(run.groups),
-        memory=max(memory, default=None),
+        memory=most_memory(run),
     )
 
 
@@ -87,22 +86,17 @@ def _total(rows: Iterable[Mapping[str, Any]], name: str) -> float:
 
 def _groups(run: RunRecord) -> tuple[int | None, int | None]:
     """Groups that were sampled in all steps, and how many of them taught."""
-    pairs = [(row.get("groups/drawn"), _taught(row)) for row in run.metrics]
+    pairs = [(row.get("groups/drawn"), taught(row)) for row in run.metrics]
     rows = [(drawn, share) for drawn, share in pairs if is_number(drawn) and share is not None]
     if not rows:
         return None, None
     return int(sum(drawn for drawn, _ in rows)), round(sum(drawn * share for drawn, share in rows))
 
 
-def _taught(row: Mapping[str, Any]) -> float | None:
-    """The share of a step's groups whose rewards differ; where it does not say, of mixed ones.
-
-    With partial credit the two are not the same: a group that is all wrong may teach.
-    """
-    without, mixed = row.get("frac_reward_zero_std"), row.get("groups/mixed")
-    if is_number(without):
-        return 1 - without
-    return mixed if is_number(mixed) else None
+def most_memory(run: RunRecord) -> float | None:
+    """Peak resident memory in MB over all sittings, each of which begins to count anew."""
+    seen = [row["time/memory_mb"] for row in run.metrics if is_number(row.get("time/memory_mb"))]
+    return max(seen, default=None)
 
 
 def _idle(lines: Iterable[Mapping[str, Any]]) -> float | None:

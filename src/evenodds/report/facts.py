@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from evenodds.report.again import go_on, repeat
+from evenodds.report.cost import most_memory
 from evenodds.report.plain import UNJUDGED, not_judged
 from evenodds.report.record import RunRecord
 from evenodds.report.series import is_number, of_metric
@@ -30,7 +32,7 @@ def progress(run: RunRecord) -> dict[str, Any]:
         "learning_rate": rates[-1] if rates else None,
         "tokens": _number(last.get("num_tokens")),
         "seconds": _number(last.get("time/elapsed")),
-        "memory_mb": _number(last.get("time/memory_mb")),
+        "memory_mb": most_memory(run),
         "difficulty_first": difficulty[0] if difficulty else None,
         "difficulty_last": difficulty[-1] if difficulty else None,
     }
@@ -177,16 +179,13 @@ def _machine(run: RunRecord) -> str:
 def commands(run: RunRecord) -> Facts:
     """How to repeat the run elsewhere, and how to go on with it."""
     folder = shlex.quote(run.shown_path)
-    config = shlex.quote(f"{run.shown_path}/config.toml")
+    task = run.setting("task", "name")
     known = run.passports["environment"].get("command")
     words = [str(word) for word in known] if isinstance(known, list) else []
     found = [("The command that made it", _typed(words))] if words else []
     found += [
-        (
-            "Repeat it in a new folder",
-            f"evenodds train {config} --name {shlex.quote(run.name)}-again",
-        ),
-        ("Go on where it stopped", f"evenodds train --resume {folder}"),
+        ("Repeat it in a new folder", repeat(task, f"{run.shown_path}/config.toml", run.name)),
+        ("Go on where it stopped", go_on(task, folder, run.name)),
     ]
     return [(name, safe(value)) for name, value in found]
 
@@ -199,7 +198,7 @@ def repeat_command(run: RunRecord) -> str:
     """
     root = Path(str(run.setting("run", "root") or "runs"))
     config = Path(root.name if root.is_absolute() else root) / run.name / "config.toml"
-    return f"evenodds train {shlex.quote(str(config))} --name {shlex.quote(run.name)}-again"
+    return repeat(run.setting("task", "name"), str(config), run.name)
 
 
 def _typed(words: list[str]) -> str:

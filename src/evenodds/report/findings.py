@@ -81,7 +81,9 @@ def worse_sentence(found: Findings) -> str:
         return ""
     worse, few = len(found.worse), sum(measure.problems < FEWEST for measure in measures)
     told = f"{worse} got worse" if worse else "none can be said to have got worse"
-    told += f", and {few} are of fewer than {FEWEST} problems, too few to tell" if few else ""
+    if few:
+        verb = "is" if few == 1 else "are"
+        told += f", and {few} {verb} of fewer than {FEWEST} problems, too few to tell"
     lost, gained = compared.coverage.lost, compared.coverage.gained
     return (
         f"Of {counted(len(measures), 'thing')} that were measured, {told}. "

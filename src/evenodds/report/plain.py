@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 from evenodds.domain import NOT_JUDGED
 from evenodds.report.comparison import Comparison, Row
-from evenodds.report.series import is_number
+from evenodds.report.series import is_number, taught
 from evenodds.report.story import by_level, headline
 from evenodds.report.terminal import Sample
 from evenodds.report.text import duration, one_line, safe, short, shortened
@@ -149,8 +149,8 @@ def rate_name(metrics: Mapping[str, Any]) -> str:
 def signal(metrics: Mapping[str, Any]) -> list[str]:
     """`mixed 62 %`, the share of the groups that teach; `not judged 3 %` of the answers, where
     there are such; `no update` where none was made, `update skipped` for a number not finite."""
-    share = metrics.get("groups/mixed")
-    mixed = [f"mixed {100 * share:.0f} %"] if is_number(share) else []
+    share = taught(metrics)
+    mixed = [] if share is None else [f"mixed {100 * share:.0f} %"]
     left_out = sum(share for _, share in not_judged(metrics))
     unjudged = [f"not judged {100 * left_out:.2g} %"] if left_out else []
     without = ["no update"] if "skipped" in metrics else []

@@ -48,6 +48,17 @@ def is_number(value: Any) -> TypeGuard[float]:
     return number and -LARGEST <= value <= LARGEST
 
 
+def taught(row: Mapping[str, Any]) -> float | None:
+    """The share of a step's groups whose rewards differ; where it does not say, of mixed ones.
+
+    With partial credit the two are not the same: a group that is all wrong may teach.
+    """
+    without, mixed = row.get("frac_reward_zero_std"), row.get("groups/mixed")
+    if is_number(without):
+        return 1 - without
+    return mixed if is_number(mixed) else None
+
+
 def smoothed(series: Series) -> Series:
     """Running mean over a fifteenth of the series, centred so that it does not lag behind.
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from evenodds.domain import Problem
+from evenodds.report.again import OWN_TASK
 from evenodds.report.terminal import View
-from evenodds.run.build import OWN_TASK
 from evenodds.run.config import make_config, merge
 from evenodds.run.train import Result
 from evenodds.run.train import train as run

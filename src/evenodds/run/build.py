@@ -17,6 +17,7 @@ from evenodds.judge import open_judge, rows_by
 from evenodds.judge.chance import NAME as COIN
 from evenodds.judge.options import JudgeOptions, default_workers
 from evenodds.places import BUNDLED, SMALL, bundled_folder, expanded
+from evenodds.report.again import is_from_python
 from evenodds.run.audit import Evidence, evidence_of
 from evenodds.run.config import Config
 from evenodds.run.control import Beside, control_of
@@ -26,7 +27,6 @@ from evenodds.tasks import Task, TaskOptions, check_gold, is_file, make_task
 
 FASTEST = {"cpu": 4096, "cuda": 8192}  # tokens of a pass; measured on a CPU, on a GPU not yet
 LARGEST = 8 * 2**20  # bytes of a config.json
-OWN_TASK = "own"  # of runs from Python: `evenodds.train(problems, grade)`
 
 if TYPE_CHECKING:
     from evenodds.evaluation import EvaluationSettings
@@ -77,7 +77,7 @@ def title_of(config: Config, task: Task) -> str:
 def task_of(config: Config) -> Task:
     """The task, in the style that suits the policy unless one is named."""
     section = config.task
-    if section.name == OWN_TASK:
+    if is_from_python(section.name):
         raise UsageError(
             "this run was made from Python, with problems that only its script has. "
             "Go on by the same call with the same run.name."

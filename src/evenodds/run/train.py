@@ -17,13 +17,13 @@ from evenodds.judge import Judge, open_judge
 from evenodds.machine import explain, prepare_environment, system_reason
 from evenodds.records.lines import read_object
 from evenodds.report import write_report
+from evenodds.report.again import go_on, is_from_python
 from evenodds.report.comparison import Comparison, compare
 from evenodds.report.conclusion import Conclusion, conclude
 from evenodds.report.record import read_run
 from evenodds.report.terminal import View, make_view
 from evenodds.run.as_before import threads_before
 from evenodds.run.build import (
-    OWN_TASK,
     Plan,
     evaluation_budget,
     judge_options,
@@ -305,11 +305,14 @@ def _finished_already(session: Session, step: int) -> Result:
 
 def _for_more(session: Session, step: int) -> str:
     """How a run that has come to its end goes on: only a larger limit makes it."""
-    run = session.plan.config.run
-    limit = f"--steps {2 * step}"
+    run, task, folder = session.plan.config.run, session.plan.config.task.name, session.folder.path
+    name, value = "steps", 2 * step
     if run.steps is None or step < run.steps:  # the time is what ended it
-        limit = f"--max-time {2 * session.clock.elapsed:.0f}"
-    return f"to go on with it: evenodds train --resume {session.folder.path} {limit}"
+        name, value = "max_time", round(2 * session.clock.elapsed)
+    more = f" and run.{name} {value}"
+    if not is_from_python(task):
+        more = f" --{name.replace('_', '-')} {value}"
+    return f"to go on with it: {go_on(task, str(folder), folder.name)}{more}"
 
 
 def _told_of_alarm(session: Session, step: int) -> int:
@@ -385,9 +388,7 @@ def _stopped(session: Session, step: int) -> Result:
     folder = session.folder.path
     with suppress(Exception):  # the report can be made again
         write_report(folder)
-    how = f"evenodds train --resume {folder}"
-    if session.plan.config.task.name == OWN_TASK:
-        how = f"the same call from Python with run.name {folder.name!r}"
+    how = go_on(session.plan.config.task.name, str(folder), folder.name)
     saved = f"after step {step}; it is saved" if step else "before the first step"
     session.view.note(f"stopped {saved}. Go on with: {how}")
     return Result(folder, step, 128 + (session.interrupts.received or 0))

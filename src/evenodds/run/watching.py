@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from evenodds.records.holder import is_held
+from evenodds.report.again import go_on
 from evenodds.report.conclusion import conclude
 from evenodds.report.plain import by_coin
 from evenodds.report.record import RunRecord, read_run
@@ -86,4 +87,5 @@ def _end(folder: Path, view: View) -> None:
     if record.comparison is not None:
         view.table(record.comparison, conclude(record).sentence)
     else:
-        view.note(f"nothing runs there now. Go on with: evenodds train --resume {folder}")
+        how = go_on(record.setting("task", "name"), str(folder), folder.name)
+        view.note(f"nothing runs there now. Go on with: {how}")

@@ -12,8 +12,9 @@ from evenodds.lab.toy.experiment import Base, make_base
 from evenodds.lab.toy.gru import GruSampler
 from evenodds.lab.toy.settings import Profile
 from evenodds.objectives import Objective
+from evenodds.report.again import OWN_TASK
 from evenodds.report.terminal import View
-from evenodds.run.build import OWN_TASK, Plan
+from evenodds.run.build import Plan
 from evenodds.run.config import Config, make_config, merge
 from evenodds.run.making import Engine
 from evenodds.run.train import Result, train
