@@ -298,3 +298,13 @@ def test_a_sound_configuration_is_silent(tmp_path, recipe, monkeypatch) -> None:
     assert told(ground, "start") == {}
     if recipe != "smollm2-sums.toml":
         assert told(with_probe(ground), "probe") == {}
+
+
+def test_a_stop_string_in_answers_that_a_function_of_ones_own_judges(tmp_path):
+    pairs = [(f"{n}=", str(n)) for n in range(100, 160)]
+    task = problems_task(pairs, lambda problem, text: text.endswith(problem.answer))
+    look = CHECKS["stop_strings"].look
+    found = look(ground_of(tmp_path, {"sampling.stop": ("1",)}, task))
+    assert found is not None and found.level == "warning" and "answers of the data" in found.what
+    other = look(ground_of(tmp_path, {"sampling.stop": ("~",)}, task))
+    assert other is not None and other.level == "fine"

@@ -76,7 +76,7 @@ def truncation(found: Sampled, masked: bool) -> Finding:
         middle = f"; half of those that ended have {quantiles[0]:,} tokens or fewer, 95 % have "
         middle += f"{quantiles[1]:,}"
     budget = counted(found.budget, "token")
-    what = f"{cut} of {found.answers:,} answers were cut at {budget} ({share}){middle}"
+    what = f"{cut} of {found.answers:,} answers were cut at {budget} ({share} by problem){middle}"
     if share.low < MUCH and share.mean < 2 * MUCH:  # a tenth by chance is no reason to warn
         return Finding("truncation", "fine", what)
     why = "a cut answer is wrong whatever it was about to say, and the reward is then for haste"

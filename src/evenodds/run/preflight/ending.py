@@ -10,9 +10,9 @@ import torch
 
 from evenodds.domain import Rollout
 from evenodds.report.text import counted
-from evenodds.run.build import stops_of
+from evenodds.run.build import Plan, stops_of
 from evenodds.run.preflight.finding import Finding
-from evenodds.run.preflight.ground import Ground, right_answers
+from evenodds.run.preflight.ground import Ground, asked_levels, right_answers, some_held_out
 
 if TYPE_CHECKING:
     from evenodds.policies import Policy
@@ -134,10 +134,11 @@ def stop_strings(ground: Ground) -> Finding | None:
         return None
     right, tokenizer = golds(ground), ground.made.policy.codec.tokenizer
     for text in strings:
-        cut = sum(text in gold for gold in right)
-        if cut:
-            is_own = text in ground.plan.config.sampling.stop
+        is_own = text in ground.plan.config.sampling.stop
+        if cut := sum(text in gold for gold in right):
             return _cutting(text, cut, len(right), is_own)
+        if is_own and not right and (found := _cutting_golds(text, ground.plan)):
+            return found
     lost = [text for text in strings if text not in _again(tokenizer, text)]
     if not lost:
         return Finding("stop_strings", "fine", f"{', '.join(map(repr, strings))} can end an answer")
@@ -161,6 +162,22 @@ def _cutting(text: str, cut: int, total: int, is_own: bool) -> Finding:
         f"the stop string {text!r} is part of {cut} of {total} right answers",
         "a right answer is cut before it is whole, so it can never be paid",
         "--sampling.stop without it" if is_own else change,
+    )
+
+
+def _cutting_golds(text: str, plan: Plan) -> Finding | None:
+    """Of what a function of one's own pays nothing is known but the answers of the data."""
+    problems = some_held_out(plan.task, asked_levels(plan), GOLDS)
+    cut = sum(text in problem.answer for problem in problems)
+    if not cut:
+        return None
+    return Finding(
+        "stop_strings",
+        "warning",
+        f"the stop string {text!r} is part of {cut} of {len(problems)} answers of the data",
+        "who writes such an answer is cut before it is whole; a function of your own judges it, "
+        "so only you know whether that can be paid",
+        "--sampling.stop without it",
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from evenodds.objectives import Objective
     from evenodds.run.making import Engine
     from evenodds.run.preflight.trial import Corners, Trial
+    from evenodds.tasks import Task
 
 
 @dataclass(frozen=True)
@@ -113,8 +114,12 @@ def right_answers(plan: Plan, most: int) -> list[tuple[Problem, str]]:
     task, levels = plan.task, asked_levels(plan)
     if not isinstance(task.verifier, RegisteredVerifier):
         return []
+    rows = [(problem, right_of(task, problem)) for problem in some_held_out(task, levels, most)]
+    return [(problem, right) for problem, right in rows if right is not None]
+
+
+def some_held_out(task: Task, levels: Sequence[int], most: int) -> list[Problem]:
+    """Held-out problems of all these levels, `most` of them at most."""
     each = max(1, most // len(levels))
     problems = [problem for level in levels for problem in task.held_out(level)[:each]]
-    chosen = problems[:: max(1, -(-len(problems) // most))]
-    rows = [(problem, right_of(task, problem)) for problem in chosen]
-    return [(problem, right) for problem, right in rows if right is not None]
+    return problems[:: max(1, -(-len(problems) // most))]
