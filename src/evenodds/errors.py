@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 
@@ -36,6 +37,13 @@ def sentences(*parts: str) -> str:
     """Parts as sentences of one line, each with one full stop, whether or not it came with one."""
     kept = [part.strip() for part in parts if part.strip()]
     return " ".join(part if part[-1] in ".!?…" else f"{part}." for part in kept)
+
+
+def check_path(path: object, tail: str = "") -> str:
+    """What to do about a path that is not there. Whoever goes on with a run from another folder
+    than before has to be told where a relative one begins."""
+    begins = "" if os.path.isabs(str(path)) else ", which begins at the current folder"
+    return f"Check the path{tail}{begins}."
 
 
 FOREIGN = {  # names of TRL and verl, and ours. docs/trl.md has more, and what differs in meaning

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TextIO, cast
 
-from evenodds.errors import UsageError, nearest
+from evenodds.errors import UsageError, check_path, nearest
 
 FAILURES = (Exception, SystemExit, GeneratorExit)
 """What a person's code may raise without ending a run; an interrupt is let through."""
@@ -114,7 +114,8 @@ def load_named(name: str) -> object:
 def _from_file(place: str) -> ModuleType:
     path = Path(place)
     if not path.is_file():
-        raise UsageError(f"the file {place} does not exist. Check the path before the colon.")
+        what_to_do = check_path(place, " before the colon")
+        raise UsageError(f"the file {place} does not exist. {what_to_do}")
     spec = importlib.util.spec_from_file_location(f"evenodds_own_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise UsageError(f"the file {place} cannot be imported. Check that it is a Python file.")

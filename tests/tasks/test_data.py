@@ -285,6 +285,8 @@ def test_a_row_that_is_unfit_is_one_line(row: object, words: str) -> None:
 def test_what_is_no_list_is_one_line() -> None:
     with pytest.raises(UsageError, match="problems are no list"):
         problems_task(3)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="problems are a function"):
+        problems_task(lambda: [("1+1=", "2")])  # type: ignore[arg-type]
 
 
 def test_problems_with_levels_and_a_verifier_of_ones_own() -> None:

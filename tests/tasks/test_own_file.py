@@ -72,5 +72,5 @@ def test_a_file_that_is_unfit_is_one_line(tmp_path: Path, text: str, words: str)
 
 
 def test_a_missing_file_is_one_line() -> None:
-    with pytest.raises(UsageError, match="does not exist"):
+    with pytest.raises(UsageError, match="begins at the current folder"):
         make_task("nowhere.py")

@@ -168,6 +168,8 @@ def problems_task(
     than two distinct prompts at a level.
     """
     if not isinstance(cast(object, problems), Iterable):
+        if callable(problems):
+            raise UsageError("problems are a function. Call it: give what it returns.")
         raise UsageError(f"problems are no list. Got {short(problems)}. {_ROW}")
     rows = [(f"row {at}", _given(name, at, row)) for at, row in enumerate(problems, 1)]
     options = options or TaskOptions()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import cast
 
 from evenodds.domain import Problem
-from evenodds.errors import UsageError
+from evenodds.errors import UsageError, check_path
 from evenodds.own import FAILURES, described, quiet
 from evenodds.tasks.data import problems_task
 from evenodds.tasks.task import Task, TaskOptions
@@ -27,7 +27,7 @@ def own_file(path: str, options: TaskOptions) -> Task:
     without one the answers decide which of ours fits. Raises `UsageError` in one line.
     """
     if not Path(path).is_file():
-        raise UsageError(f"the file {path} does not exist. Check the path.")
+        raise UsageError(f"the file {path} does not exist. {check_path(path)}")
     function = load_function(f"{path}:{PROBLEMS}")
     grade = getattr(function, "__globals__", {}).get(GRADE)
     verifier = options.verifier or (f"{path}:{GRADE}" if callable(grade) else None)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from evenodds.errors import UsageError
+from evenodds.errors import UsageError, check_path
 
 Row = Mapping[str, object]
 Table = list[tuple[str, Row]]
@@ -45,7 +45,7 @@ def require_data(path: Path) -> None:
     if os.path.exists(path):
         what = "a folder" if os.path.isdir(path) else "a device or a pipe"
         raise UsageError(f"{path} is {what}. Give a file, which may be read twice.")
-    raise UsageError(f"the data file {str(path)[:300]} does not exist. Check the path.")
+    raise UsageError(f"the data file {str(path)[:300]} does not exist. {check_path(path)}")
 
 
 def is_parquet(path: Path) -> bool:
