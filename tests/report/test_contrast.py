@@ -216,7 +216,7 @@ def test_pages_fit_and_are_harmless() -> None:
             problem["source"] = synthetic.HOSTILE if at % 2 else "books"
     results = contrasts([base, hostile])
     record = {"settings": {"samples": 3, "temperature": 1.0}, "task": synthetic.HOSTILE}
-    lines = [*page(results[0]), *ending(results, [synthetic.HOSTILE]), how(record)]
+    lines = [*page(results[0]), *ending(results, [synthetic.HOSTILE]), *how(record)]
     assert max(map(len, lines)) <= 100
     assert "\x1b" not in "".join(lines) and "\u202e" not in "".join(lines)
     assert any(line.startswith("books") for line in lines)

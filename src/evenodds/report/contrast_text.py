@@ -182,8 +182,8 @@ def _against_random(arm: Arm, random: Arm, line: Line) -> str:
     )
 
 
-def how(record: Record) -> str:
-    """One line: on what, judged by what, how often and how it was sampled."""
+def how(record: Record) -> list[str]:
+    """A line or two: on what, judged by what, how often and how it was sampled."""
     settings = record.get("settings") or {}
     parts = [str(record.get("task") or ""), _said("verifier {}", record.get("verifier"))]
     parts += [
@@ -192,7 +192,7 @@ def how(record: Record) -> str:
         _said("at most {} tokens", settings.get("max_tokens")),
         _said("seed {}", settings.get("seed")),
     ]
-    return one_line(", ".join(part for part in parts if part), WIDTH)
+    return _wrapped(", ".join(one_line(part, WIDTH) for part in parts if part))
 
 
 def _said(text: str, value: Any) -> str:

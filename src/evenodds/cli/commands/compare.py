@@ -173,7 +173,7 @@ def _print(
 ) -> None:
     from evenodds.report.contrast_text import ending, how, one_seed, page
 
-    print(how(arms[0].records[0]) + "\n")
+    print("\n".join(how(arms[0].records[0])) + "\n")
     for result in results:
         print("\n".join(page(result)) + "\n")
     print("\n".join(ending(results, [*said, *one_seed(arms), *notes])))
