@@ -4,11 +4,20 @@ import errno
 import os
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from evenodds import machine
-from evenodds.machine import cpu_name, explain, free_disk, peak_memory_mb, size_text, usable_cores
+from evenodds.machine import (
+    cpu_name,
+    explain,
+    free_disk,
+    free_files,
+    peak_memory_mb,
+    size_text,
+    usable_cores,
+)
 
 
 @pytest.fixture
@@ -95,6 +104,13 @@ def test_peak_memory_knows_the_unit_of_each_system(monkeypatch):
     linux = peak_memory_mb()
     monkeypatch.setattr(sys, "platform", "darwin")
     assert peak_memory_mb() == pytest.approx(linux / 1024, rel=0.2)
+
+
+def test_a_disk_that_sets_no_number_of_files_has_none_left_to_tell(tmp_path, monkeypatch):
+    found = SimpleNamespace(f_files=0, f_favail=0)  # as btrfs says
+    monkeypatch.setattr(os, "statvfs", lambda path: found)
+    assert free_files(tmp_path / "new") is None
+    assert "inodes" not in explain(OSError(errno.ENOSPC, "full"), tmp_path)
 
 
 def test_free_disk_of_a_place_that_is_not_there_yet(tmp_path):

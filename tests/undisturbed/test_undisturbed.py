@@ -45,6 +45,12 @@ def close_descriptors() -> None:
     os.close(1)
 
 
+def lead_elsewhere() -> None:
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+
+
 def lose_streams() -> None:
     sys.stdout = sys.stderr = None  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -66,6 +72,7 @@ def few_files() -> None:
 # what it does -> what is told of it
 DEEDS: dict[str, tuple[Callable[[], Any], str]] = {
     "closes a descriptor": (close_descriptors, "the standard streams"),
+    "leads a descriptor elsewhere": (lead_elsewhere, "the standard streams"),
     "loses the streams": (lose_streams, "the standard streams"),
     "goes elsewhere": (lambda: os.chdir("/"), "the working folder"),
     "umask": (lambda: os.umask(0o777), "the umask"),

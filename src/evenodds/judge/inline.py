@@ -177,7 +177,6 @@ def _one(
     try:
         verdict = verifier(problem, completion)
     except BaseException as error:  # a verifier must not raise; one that does must not end a run
-        end_child_of(owner)
         verdict = Verdict(0.0, Status.ERROR, note=failure_of(error))
     end_child_of(owner)
     return replace(verdict, seconds=time.perf_counter() - started)

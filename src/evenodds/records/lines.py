@@ -101,7 +101,7 @@ def looks_whole(path: Path) -> bool:
     try:
         with open(path, "rb", opener=_plain) as file:
             first = file.read(END).lstrip()
-            file.seek(max(1, path.stat().st_size - END))
+            file.seek(max(0, path.stat().st_size - END))
             return first.startswith(b"{") and file.read(2 * END).rstrip().endswith(b"}")
     except OSError:
         return False

@@ -53,6 +53,7 @@ def _parts() -> Sequence[Part]:
 def _set_device(to: torch.device) -> None:
     import torch
 
+    # the cpu by its name would be a mode around every call from now on
     torch.set_default_device(None if to.type == "cpu" else to)
 
 

@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 from evenodds.domain import Problem
-from evenodds.run.preflight.copying import ASKED, MUCH, PIECES, Copied, copying, question
+from evenodds.run.preflight.copying import (
+    ASKED,
+    MUCH,
+    PIECES,
+    Copied,
+    affordable,
+    copying,
+    question,
+)
 from tests.run.preflight.test_budgets import ground_of, told
 
 
@@ -35,6 +43,12 @@ def test_only_what_its_own_prompt_is_paid_for_counts() -> None:
     few = Copied("its last number", int(MUCH * ASKED), 0, ASKED)
     assert copying([few]).level == "fine"
     assert copying([Copied("its last line", 0, 0, 0)]) is None
+
+
+def test_a_slow_verifier_is_asked_of_few_problems() -> None:
+    """Three seconds for four pieces, each in its own prompt and in another's."""
+    assert [affordable(seconds, 32) for seconds in (32.0, 3.2, 0.32)] == [0, 3, 37]
+    assert affordable(0.0, 32) > ASKED and affordable(1.0, 0) == 0
 
 
 def test_what_is_asked_is_the_last_message() -> None:

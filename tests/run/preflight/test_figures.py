@@ -133,6 +133,8 @@ def test_answers_that_are_paid_in_part_can_be_learned_from_without_a_right_one()
         some = [replace(one, rewards=2 * rewards) for one in problems([0] * 40)]
         found = informative(sampled(some), {0: 1.0}, 8, ONE)
         assert (found.level, "scored 0 or 0.2" in found.what) == (level, level == "warning")
+    few = informative(sampled(some[:3]), {0: 1.0}, 8, ONE)
+    assert few.level == "fine", "24 answers do not say that none is ever right"
 
 
 def test_a_level_with_few_mixed_groups_is_told_with_refilling() -> None:
@@ -280,7 +282,14 @@ def test_learning_rates_are_held_against_the_usual(rate, level) -> None:
 
 @pytest.mark.parametrize(
     ("value", "level"),
-    [(0.01, "fatal"), (0.1, "fatal"), (0.2, "warning"), (2.5, "warning"), (5.0, "fatal")],
+    [
+        (0.01, "fatal"),
+        (0.1, "fatal"),
+        (0.2, "warning"),
+        (2.5, "warning"),
+        (3.0, "fatal"),
+        (5.0, "fatal"),
+    ],
 )
 def test_a_temperature_at_which_runs_only_got_worse_is_fatal(value, level) -> None:
     """Also where evaluations have it too."""

@@ -90,7 +90,7 @@ def look_at_copying(ground: Ground) -> Finding | None:
     verifier = ground.plan.task.verifier
     if ground.probe is None and not runs_inline(verifier):
         return None
-    problems = _problems(ground)[: _affordable(ground)]
+    problems = _problems(ground)[: _count(ground)]
     if len(problems) < FEWEST:
         return None
     texts = [question(one) for one in problems]
@@ -117,12 +117,17 @@ def _copied(
     return Copied(name, sum(own), sum(others), len(problems), example)
 
 
-def _affordable(ground: Ground) -> int:
-    """Problems for which there is time, as far as it is known what judging takes."""
+def _count(ground: Ground) -> int:
+    """How many problems are asked, as far as it is known what judging takes."""
     probe = ground.probe
     if probe is None or probe.timed is None:
         return ASKED
-    each = probe.timed.judge / max(1, sum(len(group.rollouts) for group in probe.batch))
+    return affordable(probe.timed.judge, sum(len(group.rollouts) for group in probe.batch))
+
+
+def affordable(seconds: float, answers: int) -> int:
+    """Problems for which there is time where so many answers took so long to judge."""
+    each = seconds / max(1, answers)
     return int(SECONDS / max(1e-9, 2 * len(PIECES) * each))
 
 
