@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,6 @@ from torch import Tensor, nn
 from evenodds.errors import NotFinite
 
 IN_A_ROW = 3  # skipped updates that end a run
-SAVED = ("total", "in_a_row", "step", "fault")  # what a checkpoint keeps of `Skips`
 Seen = Mapping[str, NDArray[Any]]
 Parts = Sequence[NDArray[np.int64]]
 
@@ -113,6 +112,7 @@ class Skips:
         return {name: getattr(self, name) for name in SAVED}
 
 
+SAVED = tuple(one.name for one in fields(Skips) if one.name != "enough")
 NONE = Skips()
 
 

@@ -13,7 +13,7 @@ from evenodds.policies.memory import Precision, Sizes
 from evenodds.run.memory import Work, choose
 from evenodds.run.preflight.answers import Asked, Sampled, asked_of
 from evenodds.run.preflight.arithmetic import held_out, reach, saving
-from evenodds.run.preflight.budget import enough, rounded, truncation, within
+from evenodds.run.preflight.budget import context, enough, rounded, truncation, within
 from evenodds.run.preflight.fits import Written, disk, memory
 from evenodds.run.preflight.golds import Passed, gold
 from evenodds.run.preflight.neutral import draws_of
@@ -90,6 +90,15 @@ def test_a_tenth_is_told_where_it_is_no_chance(problems_, level) -> None:
 def test_answers_of_a_longer_evaluation_are_cut_as_training_would() -> None:
     found = within(sampled(problems([4] * 20, length=40), problems([4] * 20, length=10)), 20)
     assert (found.budget, found.truncated.mean, int(found.lengths.max())) == (20, 0.5, 20)
+
+
+def test_a_budget_is_proposed_only_where_the_longest_prompt_leaves_room() -> None:
+    assert context(70, 20, None) is None
+    assert context(70, 20, 100).level == "fine"
+    assert context(80, 18, 100).change == "--sampling.max_tokens 15"  # others may be longer
+    over, full = context(90, 20, 100), context(100, 20, 100)
+    assert over.change.endswith("or --sampling.max_tokens 10")
+    assert "max_tokens" not in full.change and over.level == full.level == "warning"
 
 
 # --- what there is to learn from
