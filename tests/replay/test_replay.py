@@ -166,8 +166,9 @@ def test_what_cannot_be_made_again_says_why(plain, tmp_path) -> None:
     assert one.match.kind == "bit-equal"
     with pytest.raises(UsageError, match="no rollouts of step 9"):
         of_step(copy, 9)
-    for name in ("1/99/0", "1/0/99"):
-        with pytest.raises(UsageError, match="Choose another"):
+    last = of_step(copy, 1)[-1]
+    for name, there in (("1/99/0", f"groups 0 to {last.group}"), ("1/0/99", f"0 to {last.answer}")):
+        with pytest.raises(UsageError, match=rf"{there}\. Got {name}\. Choose another"):
             next(iter(replay(copy, [name_of("1/0/0"), name_of(name)])))  # before anything is made
     config = (copy / "config.toml").read_text().replace('name = "multiplication"', 'name = "own"')
     (copy / "config.toml").write_text(config)

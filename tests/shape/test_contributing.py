@@ -21,6 +21,22 @@ def test_every_place_in_the_table_exists() -> None:
         assert found, name
 
 
+PLACE = re.compile(r"[`(\s]((?:tests|benchmarks|docs|scripts|recipes|examples)/[\w./*-]*\w)")
+HISTORY = {"decisions.md", "performance-log.md", "CHANGELOG.md"}  # they may name what is gone
+
+
+def test_every_place_that_the_docs_name_exists() -> None:
+    texts = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
+    named = {
+        (path.name, place)
+        for path in texts
+        if path.name not in HISTORY
+        for place in PLACE.findall(path.read_text(encoding="utf-8"))
+    }
+    assert len(named) > 100
+    assert [(page, place) for page, place in sorted(named) if not [*ROOT.glob(place)]] == []
+
+
 def test_every_cause_of_a_flat_reward_has_its_row() -> None:
     text = (ROOT / "src/evenodds/alarms/causes.py").read_text(encoding="utf-8")
     causes = [*re.findall(r'Finding\("([^"]+)"', text), "too easy", "reward at its ceiling"]
