@@ -139,6 +139,8 @@ def test_another_configuration_in_the_same_folder_is_refused(finished) -> None:
     before = sorted(finished.folder.rglob("*"))
     with pytest.raises(UsageError, match=r"sampling\.groups was 6, now 5"):
         run(finished.folder.parent, sampling__groups=5)
+    with pytest.raises(UsageError, match=r"objective\.kl was not set, now 0\.1"):
+        run(finished.folder.parent, objective__kl=0.1)
     assert sorted(finished.folder.rglob("*")) == before
 
 
@@ -244,8 +246,10 @@ def test_when_no_checkpoint_is_sound_nothing_is_overwritten(tmp_path) -> None:
     for state in folder.glob("checkpoints/*/state.json"):
         state.write_text("{}")
     before = (folder / "metrics.jsonl").read_bytes()
+    view = Quiet()
     with pytest.raises(RunError, match="no checkpoint is sound"):
-        run(tmp_path)
+        run(tmp_path, view=view)
+    assert not any("passed over" in note for note in view.notes)  # the error says it, once
     assert (folder / "metrics.jsonl").read_bytes() == before
 
 

@@ -36,7 +36,10 @@ def _difference(old: Config, new: Config) -> str | None:
     for section, values in before.items():
         for name, value in values.items():
             if after[section][name] != value:
-                return f"{section}.{name} was {value!r}, now {after[section][name]!r}"
+                was, now = (
+                    "not set" if v is None else repr(v) for v in (value, after[section][name])
+                )
+                return f"{section}.{name} was {was}, now {now}"
     return None
 
 

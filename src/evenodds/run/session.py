@@ -169,12 +169,12 @@ class Session:
             return fault and f"{folder.name} stands on it: {fault}"
 
         folders, told = durable.valid_folders(self.folder.checkpoints, PREFIX, 1, record_fault)
-        for line in told:
-            self.view.note(line)
         if told and not folders:
             raise RunError(
                 f"no checkpoint is sound: {told[0]} Restore what is damaged, or start another run."
             )
+        for line in told:
+            self.view.note(line)
         return (read[folders[0]] if folders else None), told
 
     def _drop_after(self, step: int, line: int) -> None:
