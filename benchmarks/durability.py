@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from typing import cast
 
 from benchmarks.common import writable
@@ -68,6 +69,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", type=writable, help="write the rows there as well")
     found = parser.parse_args(arguments)
     rows: list[Row] = []
+    if find_spec("pytest") is None:
+        raise SystemExit("what the tests use is missing. Install it: pip install -e '.[dev]'.")
     for part in chosen(found.only):
         started = time.monotonic()
         made = tried(part, found.budget)
