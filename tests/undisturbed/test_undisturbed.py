@@ -280,6 +280,14 @@ def test_a_task_of_ones_own_is_named(capsys: pytest.CaptureFixture[str]) -> None
         draw(OwnTask(lambda: sys.exit(1)), [0], rng)
 
 
+def test_what_a_task_says_in_our_words_is_told_as_it_is() -> None:
+    def refuses() -> None:
+        raise UsageError("level 0 has no problem. Choose another.")
+
+    with pytest.raises(UsageError, match=r"^level 0 has no problem\."):
+        draw(OwnTask(refuses), [0], np.random.default_rng(0))
+
+
 def test_it_costs_little() -> None:
     def call() -> None:
         with undisturbed("nobody"):
