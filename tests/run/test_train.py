@@ -323,7 +323,17 @@ def test_a_base_that_solves_nothing_is_said(tmp_path) -> None:
     view = Quiet()
     over = {"run__steps": 1, "evaluation__levels": [9], "sampling__max_tokens": 2}
     run(tmp_path, view=view, check__ignore=CUT, **over)
-    assert any("solved none" in note for note in view.notes)
+    assert any("solved none" in note and "partial score" in note for note in view.notes)
+
+
+def test_a_base_that_is_paid_in_part_is_not_told_to_pay_in_part(tmp_path) -> None:
+    mine = tmp_path / "mine.py"
+    mine.write_text("def grade(problem, text):\n    return min(0.9, len(text) / 40)\n")
+    view = Quiet()
+    over = {"run__steps": 1, "task__verifier": f"{mine}:grade", "check__bench": False}
+    run(tmp_path, view=view, **over)
+    told = [note for note in view.notes if "solved none" in note]
+    assert len(told) == 1 and "paid in part" in told[0] and "partial score" not in told[0]
 
 
 def test_new_limits_stay_when_a_run_that_got_them_is_stopped(tmp_path) -> None:

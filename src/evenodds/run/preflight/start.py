@@ -14,6 +14,11 @@ NONE_SOLVED = (
     "learn from: try easier levels, a partial score, or another policy."
 )
 
+PAID_IN_PART = (
+    "the base solved none of the held-out problems, and some of its answers are paid in part: "
+    "that is what it learns from at first."
+)
+
 
 def before(ground: Ground) -> list[str]:
     """The checks that need no answers, before anything is written. Returns lines to tell.
@@ -33,7 +38,12 @@ def after_base(ground: Ground) -> list[str]:
     findings = examine(ground, "probe")
     lines = _settled(ground, findings)
     is_told = any(f.name == "informative" and f.level in BAD for f in findings)
-    return lines if is_told or _solved(ground.base or {}) else [NONE_SOLVED, *lines]
+    return lines if is_told or _solved(ground.base or {}) else [_none_solved(ground), *lines]
+
+
+def _none_solved(ground: Ground) -> str:
+    is_partial = ground.sampled is not None and ground.sampled.partial
+    return PAID_IN_PART if is_partial else NONE_SOLVED
 
 
 def _solved(base: Mapping[str, Any]) -> bool:
