@@ -12,7 +12,7 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TextIO, cast
+from typing import IO, Any, TextIO, cast
 
 from evenodds.errors import UsageError, check_path, nearest
 
@@ -44,21 +44,23 @@ def failure_of(error: BaseException) -> str:
 
 
 class Heedless:
-    """A stream that loses what it cannot write: to a full disk, or a pipe without a reader.
+    """A stream, of text or of bytes, that loses what it cannot write, such as to a full disk or to
+    a pipe without a reader; and that cannot be closed.
 
     What code prints is no part of what it computes: a verifier must not judge otherwise, nor a run
-    end, because the log is full.
+    end, because the log is full. Nor is the stream the code's own: a wrapper around its buffer
+    closes that when it goes, and every line of the run after that would be lost.
     """
 
-    def __init__(self, beneath: TextIO) -> None:
+    def __init__(self, beneath: IO[Any]) -> None:
         self.beneath = beneath
 
-    def write(self, text: str) -> int:
+    def write(self, text: Any) -> int:
         with suppress(OSError):
             self.beneath.write(text)
         return len(text)
 
-    def writelines(self, lines: Iterable[str]) -> None:
+    def writelines(self, lines: Iterable[Any]) -> None:
         for line in lines:
             self.write(line)
 
@@ -66,13 +68,27 @@ class Heedless:
         with suppress(OSError):
             self.beneath.flush()
 
+    def close(self) -> None:
+        """It is not theirs."""
+
+    @property
+    def buffer(self) -> Heedless:
+        """The stream of bytes beneath one of text."""
+        return Heedless(cast(Any, self.beneath).buffer)
+
+    def detach(self) -> Heedless:
+        """The buffer, as of any stream of text, which goes on being one as well."""
+        return self.buffer
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self.beneath, name)
 
 
 def heedless(stream: TextIO | None) -> TextIO | None:
     """The stream, which loses what it cannot write; None, which is one that is closed, stays so."""
-    return None if stream is None else cast(TextIO, Heedless(stream))
+    if stream is None or isinstance(stream, Heedless):
+        return stream
+    return cast(TextIO, Heedless(stream))
 
 
 @contextmanager

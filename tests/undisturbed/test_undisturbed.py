@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import decimal
 import gc
+import io
 import locale
 import os
 import resource
@@ -13,8 +14,10 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import wraps
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +33,7 @@ from evenodds.judge import InlineJudge
 from evenodds.judge.frames import Call
 from evenodds.objectives import make_objective
 from evenodds.own import Leaving
-from evenodds.undisturbed import of_process, telling, undisturbed
+from evenodds.undisturbed import loaded, of_process, telling, undisturbed
 from evenodds.undisturbed.around import bits
 from evenodds.verifiers import as_verifier
 from tests.run.small_runs import SMALL, Quiet, assert_equal_runs
@@ -106,6 +109,16 @@ DEEDS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: torch.set_float32_matmul_precision("medium"),
         "torch's precision of products",
     ),
+    "new precision": (  # of which torch refuses to tell by its old name
+        lambda: setattr(torch.backends.cuda.matmul, "fp32_precision", "tf32"),
+        "torch's precision of products",
+    ),
+    "all precision": (
+        lambda: setattr(torch.backends, "fp32_precision", "ieee"),
+        "torch's precision of products",
+    ),
+    "attention": (lambda: torch.backends.cuda.enable_flash_sdp(False), "torch's kernels"),
+    "cudnn": (lambda: setattr(torch.backends.cudnn, "benchmark", True), "torch's kernels"),
     "anomaly": (lambda: torch.autograd.set_detect_anomaly(True), "torch's anomaly mode"),
     "oneDNN": (lambda: torch.backends.mkldnn.set_flags(False), "torch's use of oneDNN"),
     "denormals": (lambda: torch.set_flush_denormal(True), "numbers next to 0"),
@@ -130,6 +143,7 @@ def judged(deed: Callable[[], Any]) -> Verdict:
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
     monkeypatch.setattr(telling, "_told", set())
+    monkeypatch.setattr(telling, "_opened", set())
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     left, _ = signal.setitimer(signal.ITIMER_REAL, 0)  # of what bounds a test's time
     yield
@@ -150,9 +164,13 @@ def test_what_a_verifier_changes_is_put_back_and_told(
     assert part in told[0] and "the verifier verifier" in told[0]
 
 
+POOL = ThreadPoolExecutor(1)  # kept from call to call; Python ends its threads
 HARMLESS: dict[str, Callable[[], Any]] = {
     "closes stdout": lambda: sys.stdout.close(),
     "closes stderr": lambda: sys.stderr.close(),
+    "wraps": lambda: io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8").close(),
+    "detaches": lambda: io.TextIOWrapper(sys.stderr.detach()).close(),
+    "has a pool": lambda: POOL.submit(int).result(),
     "warns": lambda: warnings.warn("beware", stacklevel=1),
     "filters": lambda: warnings.simplefilter("error"),
     "draws": lambda: (torch.manual_seed(1), np.random.seed(1)),
@@ -224,13 +242,39 @@ def test_a_child_that_comes_back_ends(raises: bool) -> None:
 def test_what_is_left_behind_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     opened: list[int] = []
     end = threading.Event()
-    judged(lambda: opened.extend(os.open(os.devnull, os.O_RDONLY) for _ in range(20)))
+    for _ in range(2):  # what opens some once keeps them, as a pool does
+        assert capsys.readouterr().err == ""
+        judged(lambda: opened.extend(os.open(os.devnull, os.O_RDONLY) for _ in range(20)))
     judged(lambda: threading.Thread(target=end.wait).start())
     end.set()
     for one in opened:
         os.close(one)
     told = capsys.readouterr().err.splitlines()
     assert ["leaves files open" in told[0], "leaves a thread running" in told[1]] == [True, True]
+
+
+@pytest.mark.parametrize("name", ["stdout", "stderr", "stdout.buffer"])
+def test_a_full_log_changes_no_verdict(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def says() -> None:
+        stream = attrgetter(name)(sys)
+        stream.write(b"x" * 99999 if name.endswith("buffer") else "x")
+        stream.flush()
+
+    full = open("/dev/full", "w")  # noqa: SIM115 - closing it fails
+    monkeypatch.setattr(sys, "stderr", full)
+    assert judged(says).score == 1.0
+    with suppress(OSError):
+        full.close()
+
+
+def test_a_file_that_turns_gradients_off_as_it_is_read_leaves_ours_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "off.py"
+    file.write_text("import torch\ntorch.set_grad_enabled(False)\ndef grade(p, t): return 1.0\n")
+    loaded(f"{file}:grade")
+    assert torch.is_grad_enabled()
+    assert "off.py:grade is read from changed torch's gradients" in capsys.readouterr().err
 
 
 def test_columns_of_a_problem_are_copies() -> None:
@@ -329,4 +373,4 @@ def test_a_run_comes_to_the_same_bits_whatever_its_verifier_does(tmp_path: Path)
         return tmp_path / name
 
     assert_equal_runs(run("plain", grade), run("disturbed", disturbs))
-    assert len(asked) > 3 * len(deeds)
+    assert len(asked) > 20 + 2 * len(deeds), "each of them is done twice"

@@ -17,7 +17,8 @@ from evenodds.objectives.ratio import RATIOS
 from evenodds.objectives.recipes import RECIPES
 from evenodds.objectives.reduce import REDUCTIONS
 from evenodds.objectives.surrogate import SURROGATES, Clip, DualClip
-from evenodds.own import FAILURES, described, load_named
+from evenodds.own import FAILURES, described
+from evenodds.undisturbed import loaded
 
 Settings = Mapping[str, Any]
 
@@ -55,7 +56,7 @@ KL_PLACES = ("none", "measured", "loss", "reward")
 def _pick(kind: str, name: str, table: Mapping[str, Any]) -> Any:
     """An entry by name, or what `file.py:name` names."""
     if ":" in name:
-        return load_named(name)
+        return loaded(name)
     if name not in table:
         raise unknown(kind, name, table)
     return table[name]

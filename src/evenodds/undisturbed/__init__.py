@@ -9,6 +9,6 @@ Read `around` first, which has the two blocks. What they put back: `of_python`, 
 `of_process`, each a row of `part`s, and `streams`. What they say of it: `telling`.
 """
 
-from evenodds.undisturbed.around import end_child_of, kept, undisturbed
+from evenodds.undisturbed.around import end_child_of, kept, loaded, undisturbed
 
-__all__ = ["end_child_of", "kept", "undisturbed"]
+__all__ = ["end_child_of", "kept", "loaded", "undisturbed"]

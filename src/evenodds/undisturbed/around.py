@@ -6,7 +6,7 @@ import os
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 
-from evenodds.own import quiet
+from evenodds.own import load_named, quiet
 from evenodds.undisturbed import of_process, of_python, of_torch
 from evenodds.undisturbed.part import Part
 from evenodds.undisturbed.streams import kept_streams
@@ -40,7 +40,20 @@ def undisturbed(who: str) -> Generator[None]:
         with _at_home(), _put_back([*bits(), *of_process.parts()], changed), kept_streams(changed):
             yield
     finally:
-        tell(who, changed, before.left_behind())
+        tell(who, changed, before.left_behind(who))
+
+
+def loaded(name: str) -> object:
+    """What a name names, as `own.load_named`; what its file does to torch is put back, and told.
+
+    A judge's file may turn gradients off for all that it does, and a run needs them.
+    """
+    changed: list[str] = []
+    try:
+        with _put_back(of_torch.parts(), changed):
+            return load_named(name)
+    finally:
+        tell(f"what {name} is read from", changed)
 
 
 def end_child_of(owner: int) -> None:

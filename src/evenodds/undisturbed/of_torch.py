@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +15,23 @@ from evenodds.undisturbed.part import Part
 
 if TYPE_CHECKING:
     import torch
+
+PRECISIONS = tuple(
+    f"{place}fp32_precision"
+    for place in (
+        *("", "cuda.matmul.", "cudnn.", "cudnn.conv.", "cudnn.rnn."),
+        *("mkldnn.", "mkldnn.matmul.", "mkldnn.conv.", "mkldnn.rnn."),
+    )
+)
+"""What torch.backends says of precision, the more general of them first: it stands for others."""
+
+KERNELS = tuple(
+    (f"{name}_sdp_enabled", f"enable_{name}_sdp")
+    for name in ("flash", "mem_efficient", "math", "cudnn")
+)
+"""Kinds of attention: how torch.backends.cuda reads and sets them, for a CPU as well."""
+
+OF_CUDNN = ("enabled", "benchmark", "deterministic")
 
 _entered: list[Any] = []
 
@@ -35,11 +54,8 @@ def _parts() -> Sequence[Part]:
         Part("torch's autocast", _autocast, _set_autocast),
         Part("torch's inference mode", torch.is_inference_mode_enabled, _set_inference),
         Part("torch's deterministic algorithms", _deterministic, _set_deterministic),
-        Part(
-            "torch's precision of products",
-            torch.get_float32_matmul_precision,
-            torch.set_float32_matmul_precision,
-        ),
+        Part("torch's precision of products", _precisions, _set_precisions),
+        Part("torch's kernels", _kernels, _set_kernels),
         Part("torch's anomaly mode", torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
         Part(
             "torch's use of oneDNN",
@@ -91,6 +107,44 @@ def _set_deterministic(to: tuple[bool, bool]) -> None:
     import torch
 
     torch.use_deterministic_algorithms(to[0], warn_only=to[1])
+
+
+def _precisions() -> tuple[str | None, ...]:
+    """By its old name and by the new ones; of the old name torch says nothing once they differ."""
+    import torch
+
+    old = None
+    with suppress(RuntimeError):
+        old = torch.get_float32_matmul_precision()
+    return (old, *(attrgetter(name)(torch.backends) for name in PRECISIONS))
+
+
+def _set_precisions(values: Sequence[str | None]) -> None:
+    import torch
+
+    if values[0] is not None:
+        torch.set_float32_matmul_precision(values[0])  # which sets new ones too
+    for name, value in zip(PRECISIONS, values[1:], strict=True):
+        place, _, attribute = f"backends.{name}".rpartition(".")
+        owner = attrgetter(place)(torch)
+        if getattr(owner, attribute) != value:
+            setattr(owner, attribute, value)
+
+
+def _kernels() -> tuple[bool, ...]:
+    from torch.backends import cuda, cudnn
+
+    found = [getattr(cuda, read)() for read, _ in KERNELS]
+    return (*found, *(getattr(cudnn, name) for name in OF_CUDNN))
+
+
+def _set_kernels(values: Sequence[bool]) -> None:
+    from torch.backends import cuda, cudnn
+
+    for (_, write), value in zip(KERNELS, values, strict=False):
+        getattr(cuda, write)(value)
+    for name, value in zip(OF_CUDNN, values[len(KERNELS) :], strict=True):
+        setattr(cudnn, name, value)
 
 
 def _flushes() -> bool:

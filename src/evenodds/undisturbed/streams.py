@@ -6,22 +6,8 @@ import os
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from typing import Any, TextIO, cast
 
-from evenodds.own import quiet
-
-
-class Speech:
-    """Standard error, for code of a person's: it cannot be closed, and else is what it was."""
-
-    def __init__(self, beneath: TextIO) -> None:
-        self.beneath = beneath
-
-    def close(self) -> None:
-        """It is not theirs."""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.beneath, name)
+from evenodds.own import heedless, quiet
 
 
 @contextmanager
@@ -32,7 +18,7 @@ def kept_streams(changed: list[str]) -> Generator[None]:
     for descriptor in (0, 1, 2):
         with suppress(OSError):  # it is closed, as that of a service may be
             copies[descriptor] = os.dup(descriptor)
-    sys.stderr = given = sys.stderr and cast(TextIO, Speech(sys.stderr))
+    sys.stderr = given = heedless(sys.stderr)
     try:
         with quiet():
             yield

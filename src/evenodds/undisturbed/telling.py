@@ -12,6 +12,7 @@ from dataclasses import dataclass
 LEFT_OPEN = 16  # files more than before one call; threads of ours open some meanwhile
 
 _told: set[tuple[str, str]] = set()
+_opened: set[str] = set()
 
 
 @dataclass(frozen=True)
@@ -21,12 +22,17 @@ class Before:
     files: int
     threads: frozenset[threading.Thread]
 
-    def left_behind(self) -> list[str]:
-        """What is to be told of files and threads that there are more of than before."""
+    def left_behind(self, who: str) -> list[str]:
+        """What is to be told of files and threads that there are more of than before.
+
+        What opens many files once may keep them, as a pool of processes does; a leak does so again.
+        """
         left: list[str] = []
         if _open_files() - self.files > LEFT_OPEN:
-            left.append("leaves files open: the run ends once there are too many")
-        if any(not one.daemon for one in {*threading.enumerate()} - self.threads):
+            if who in _opened:
+                left.append("leaves files open: the run ends once there are too many")
+            _opened.add(who)
+        if any(not one.daemon for one in {*threading.enumerate()} - self.threads - _of_pools()):
             left.append(
                 "leaves a thread running, for which Python waits at its end: make it a daemon"
             )
@@ -46,6 +52,13 @@ def tell(who: str, changed: Sequence[str], left: Sequence[str] = ()) -> None:
     for line in (*lines, *(thing for thing in left if thing in new)):
         with suppress(OSError, ValueError, AttributeError):  # closed, or none
             sys.stderr.write(f"evenodds: {who} {line}.\n")
+
+
+def _of_pools() -> set[threading.Thread]:
+    """Threads of executors: Python ends those itself, idle as they are."""
+    process = "concurrent.futures.process", "_threads_wakeups"
+    places = (("concurrent.futures.thread", "_threads_queues"), process)
+    return {one for module, name in places for one in getattr(sys.modules.get(module), name, ())}
 
 
 def _open_files() -> int:

@@ -12,7 +12,8 @@ from typing import cast
 
 from evenodds.domain import PLAIN, Completion, Problem, Status, Stop, Verdict
 from evenodds.errors import UsageError
-from evenodds.own import FAILURES, failure_of, load_named
+from evenodds.own import FAILURES, failure_of
+from evenodds.undisturbed import loaded
 from evenodds.verifiers import trl
 from evenodds.verifiers.trl import Reward
 
@@ -261,7 +262,7 @@ def load_function(name: str, may_wait: bool = False) -> OwnFunction:
     may_wait: it may be an `async` one. Raises `UsageError` where the file or module is missing,
     cannot be imported, or holds no such function.
     """
-    found = load_named(name)
+    found = loaded(name)
     if not callable(found):
         raise UsageError(
             f"{name} is not a function. Got a {type(found).__name__}. Name a function in that file."
