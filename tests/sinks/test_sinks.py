@@ -258,3 +258,45 @@ def test_a_sink_that_exits_or_loses_a_method_is_told_and_ends_no_run() -> None:
     outlets.log(1, VALUES)
     outlets.close()
     assert [line.split()[1] for line in told] == ["exits", "loses"]
+
+
+def test_a_sink_that_raises_an_interrupt_is_told_as_any_other() -> None:
+    class Interrupts(Broken):
+        def log(self, step, values) -> None:
+            raise KeyboardInterrupt
+
+    told: list[str] = []
+    outlets = Outlets({"mine": Interrupts()}, told.append)
+    outlets.log(1, VALUES)
+    outlets.close()
+    assert told == ["sink mine failed and gets nothing more: KeyboardInterrupt"]
+
+
+def test_a_full_disk_ends_the_files_for_tensorboard_and_nothing_waits_for_them(
+    tmp_path: Path, monkeypatch
+) -> None:
+    told: list[str] = []
+    sinks = open_sinks(factories_of(["tensorboard"]), facts(tmp_path))
+
+    def is_full(record: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    written = sinks["tensorboard"]._writer._py_recordio_writer
+    monkeypatch.setattr(written, "write", is_full)
+    outlets = Outlets(sinks, told.append)
+    outlets.log(1, VALUES)
+    outlets.close()
+    written.close()
+    assert len(told) == 1 and "No space left on device" in told[0]
+    assert not [one for one in threading.enumerate() if "EventLogger" in type(one).__name__]
+
+
+def test_what_a_sink_changes_as_it_is_opened_is_put_back(tmp_path: Path, capsys) -> None:
+    def opens(run: RunFacts) -> Broken:
+        sys.setrecursionlimit(sys.getrecursionlimit() + 1)
+        return Broken()
+
+    before = sys.getrecursionlimit()
+    open_sinks({"mine": opens}, facts(tmp_path))
+    assert sys.getrecursionlimit() == before
+    assert "the sink mine changed the recursion limit" in capsys.readouterr().err

@@ -8,8 +8,9 @@ from importlib.util import find_spec
 from typing import Any, cast
 
 from evenodds.errors import UsageError, unknown
-from evenodds.own import FAILURES, described, load_named, quiet
+from evenodds.own import FAILURES, described
 from evenodds.sinks.protocol import Factory, RunFacts, Sink
+from evenodds.undisturbed import kept, loaded
 
 SINKS = {  # name -> the class, the library that it needs, the extra that brings it
     "tensorboard": ("TensorBoardSink", "tensorboardX", "tensorboard"),
@@ -38,7 +39,7 @@ METHODS = ("log", "summary", "close")
 
 def _own(name: str) -> Factory:
     """A person's own class or function. Raises `UsageError` for what cannot be called."""
-    found: Any = load_named(name)
+    found: Any = loaded(name)
     if not callable(found):
         raise UsageError(
             f"the sink {name!r} is no class. Got a {type(found).__name__}. Name a class of that "
@@ -52,7 +53,7 @@ def open_sinks(factories: dict[str, Factory], run: RunFacts) -> dict[str, Sink]:
     found: dict[str, Sink] = {}
     for name, make in factories.items():
         try:
-            with quiet():  # stdout is for what the command prints itself
+            with kept(f"the sink {name}"):  # stdout is for what the command prints itself
                 found[name] = make(run)
         except FAILURES as error:  # of a library, or of a person's own code
             raise UsageError(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from queue import Full, Queue
 from typing import Any
 
-from evenodds.own import FAILURES, described
+from evenodds.own import described
 from evenodds.sinks.protocol import Sink
 
 WAITING = 1000  # steps that may wait for a slow sink; what comes then is left out there
@@ -63,7 +63,7 @@ class Outlet:
         while (job := self._jobs.get()) is not None:
             try:
                 job()
-            except FAILURES as error:  # whatever a dashboard raises
+            except BaseException as error:  # whatever a dashboard raises; no signal comes here
                 self._is_broken = True
                 self.trouble = f"failed and gets nothing more: {described(error)}"
                 return

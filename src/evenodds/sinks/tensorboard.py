@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,22 +10,37 @@ from evenodds.sinks.protocol import RunFacts
 
 
 class TensorBoardSink:
-    """Written with tensorboardX, which needs neither TensorFlow nor TensorBoard itself."""
+    """Written with tensorboardX, which needs neither TensorFlow nor TensorBoard itself.
+
+    Its `SummaryWriter` has a thread of its own, which a full disk ends with a traceback; the queue
+    before it is then waited for without an end, as Python ends too. What writes the events says
+    of itself what it cannot write.
+    """
 
     def __init__(self, run: RunFacts) -> None:
-        from tensorboardX import SummaryWriter  # pyright: ignore
+        from tensorboardX.event_file_writer import EventsWriter  # pyright: ignore
 
-        self._writer: Any = SummaryWriter(str(run.folder / "tensorboard"))
+        folder = run.folder / "tensorboard"
+        folder.mkdir(parents=True, exist_ok=True)
+        self._writer: Any = EventsWriter(str(folder / "events"))
         self._last = 0
 
     def log(self, step: int, values: Mapping[str, float]) -> None:
         self._last = step
-        for name, value in values.items():
-            self._writer.add_scalar(name, value, step)
+        self._write(values, step)
 
     def summary(self, values: Mapping[str, float]) -> None:
+        self._write({f"summary/{name}": value for name, value in values.items()}, self._last)
+
+    def _write(self, values: Mapping[str, float], step: int) -> None:
+        from tensorboardX import summary  # pyright: ignore
+        from tensorboardX.proto.event_pb2 import Event  # pyright: ignore
+
+        library: Any = summary
         for name, value in values.items():
-            self._writer.add_scalar(f"summary/{name}", value, self._last)
+            scalar = library.scalar(name, value)
+            self._writer.write_event(Event(wall_time=time.time(), step=step, summary=scalar))
+        self._writer.flush()
 
     def close(self) -> None:
         self._writer.close()
