@@ -5,6 +5,7 @@ import json
 import os
 import random
 import shutil
+import stat
 import subprocess
 import sys
 import time
@@ -497,3 +498,17 @@ def test_killed_at_random_moments_nothing_promised_is_lost(tmp_path):
         assert told == list(range(told[0], told[0] + len(told))) and told[0] > promised
         promised = told[-1]
         check_after_kill(tmp_path, promised)
+
+
+@pytest.mark.parametrize("number", [errno.EINVAL, errno.ENOTSUP, errno.ENOSYS])
+def test_a_file_system_without_fsync_for_folders_will_do(tmp_path, monkeypatch, number) -> None:
+    flush = os.fsync
+
+    def for_files(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(number, os.strerror(number))
+        flush(descriptor)
+
+    monkeypatch.setattr(os, "fsync", for_files)
+    durable.write_file(tmp_path / "a", b"whole")
+    assert (tmp_path / "a").read_bytes() == b"whole"

@@ -55,6 +55,10 @@ def flush(descriptor: int) -> None:
     os.fsync(descriptor)
 
 
+NO_FLUSH = (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
+"""What file systems say that have no fsync for folders."""
+
+
 def flush_folder(folder: Path) -> None:
     if sys.platform == "win32":
         return  # a folder cannot be opened there
@@ -62,7 +66,7 @@ def flush_folder(folder: Path) -> None:
     try:
         flush(descriptor)
     except OSError as error:
-        if error.errno != errno.EINVAL:  # some file systems have no fsync for folders
+        if error.errno not in NO_FLUSH:
             raise
     finally:
         os.close(descriptor)
