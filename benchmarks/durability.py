@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -68,6 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--budget", type=float, help="seconds for each part; default: all of it")
     parser.add_argument("--json", type=writable, help="write the rows there as well")
     found = parser.parse_args(arguments)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a script's `&` has it ignored
     rows: list[Row] = []
     if find_spec("pytest") is None:
         raise SystemExit("what the tests use is missing. Install it: pip install -e '.[dev]'.")

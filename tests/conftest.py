@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 
 import jaxtyping
@@ -11,6 +12,7 @@ from jaxtyping import install_import_hook
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ["OMP_NUM_THREADS"] = "1"  # tiny tensors, and two workers: a second thread only costs
+signal.signal(signal.SIGINT, signal.default_int_handler)  # `pytest &` in a script has it ignored
 install_import_hook(
     ["evenodds.objectives", "evenodds.batch", "evenodds.diagnostics", "evenodds.policies.policy"],
     "beartype.beartype",
