@@ -19,21 +19,28 @@ REASONS = {  # what happens -> the system's word for it
     "open files": "EMFILE",
     "deleted": "ENOENT",
 }
+SITTINGS = 3  # of a story at most
 SIZE = 80 * disks.MB  # the run asks for 64 MB beside its checkpoints before it begins
 
 
 @contextmanager
 def _place(setting: Setting, deed: str, name: str) -> Generator[None]:
-    """The place of a story; a small disk where that is to be filled."""
+    """The place of a story; a small disk where that is to be filled, but for what is said of it."""
     setting.place(name).mkdir()
+    beside = setting.place(f"{name}-beside")
     try:
         if deed == "full":
             with disks.memory_disk(setting.place(name), SIZE):
+                (setting.place(name) / "acknowledged").symlink_to(beside / "acknowledged")
+                for said in (f"said-{turn}" for turn in range(SITTINGS)):
+                    (beside / said).mkdir(parents=True)
+                    (setting.place(name) / said).symlink_to(beside / said)
                 yield
         else:
             yield
     finally:
         setting.remove(name)
+        setting.remove(beside.name)
 
 
 def met(setting: Setting, at: int, deed: str) -> Tried:
