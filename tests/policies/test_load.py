@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import shutil
+import threading
 import warnings
 
 import pytest
@@ -161,6 +162,20 @@ def test_the_cache_alone_is_asked_without_a_network(
     monkeypatch.setattr(quiet.urllib.request, "getproxies", lambda: proxies)
     monkeypatch.setattr(quiet, "_answers", lambda host, port: answers)
     assert quiet.is_cut_off(source) is expected
+
+
+def test_a_name_server_that_never_answers_is_not_waited_for(monkeypatch) -> None:
+    """`getaddrinfo` has no time-out of its own: some resolvers take half a minute."""
+    answered = threading.Event()
+    monkeypatch.setattr(quiet, "PATIENCE", 0.05)
+
+    def never(*given: object, **named: object) -> None:
+        answered.wait()
+        raise OSError
+
+    monkeypatch.setattr(quiet.socket, "create_connection", never)
+    assert not quiet._answers("never.example", 443)
+    answered.set()
 
 
 def test_without_a_network_a_hub_name_is_one_line(monkeypatch) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import os
 import socket
+import threading
 import urllib.request
 import warnings
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -36,11 +37,18 @@ def quietly() -> Generator[list[warnings.WarningMessage]]:
 
 @cache
 def _answers(host: str, port: int) -> bool:
-    try:
-        with socket.create_connection((host, port), timeout=PATIENCE):
-            return True
-    except OSError:
-        return False
+    """Whether a host can be connected to. Its name may be asked of a server that never answers,
+    which no time-out of a socket ends, so that is waited for in a thread."""
+    found: list[bool] = []
+
+    def connect() -> None:
+        with suppress(OSError), socket.create_connection((host, port), timeout=PATIENCE):
+            found.append(True)
+
+    asking = threading.Thread(target=connect, daemon=True)
+    asking.start()
+    asking.join(PATIENCE)
+    return bool(found)
 
 
 def is_cut_off(source: str) -> bool:
