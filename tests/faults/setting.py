@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from evenodds.durable import valid_folders
-from evenodds.run.folder import PREFIX
+from evenodds.run.folder import PREFIX, step_behind
 from tests.faults import children
 from tests.faults.failpoints import Failpoint, calls
 from tests.faults.fingerprint import fingerprint
@@ -112,4 +112,4 @@ def undisturbed(
 def newest(run: Path) -> int:
     """The number of the newest sound checkpoint; 0 without one."""
     sound, _ = valid_folders(run / "checkpoints", PREFIX, 1)
-    return int(sound[0].name.removeprefix(PREFIX)) if sound else 0
+    return step_behind(sound[0]) if sound else 0

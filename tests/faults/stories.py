@@ -22,7 +22,7 @@ from pyarrow import parquet
 
 from evenodds.durable import numbered
 from evenodds.durable.manifest import fault_of
-from evenodds.run.folder import PREFIX
+from evenodds.run.folder import PREFIX, step_behind
 from tests.faults import children
 from tests.faults.fingerprint import state_of, unlike
 from tests.faults.setting import RUN, Setting, newest
@@ -41,7 +41,7 @@ def note_commits(path: Path, slow: float = 0.0) -> None:
         commit(target, *more, **named)
         if target.name.startswith(PREFIX):
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-            os.write(descriptor, f"{int(target.name.removeprefix(PREFIX))}\n".encode())
+            os.write(descriptor, f"{step_behind(target)}\n".encode())
             os.close(descriptor)
 
     def slowly(descriptor: int) -> None:

@@ -30,7 +30,7 @@ from evenodds.run.build import (
 )
 from evenodds.run.config import make_config, merge, read_saved
 from evenodds.run.engine import CHOSEN, engine_facts, prepare_process, read_sittings
-from evenodds.run.folder import PREFIX, RunFolder
+from evenodds.run.folder import PREFIX, RunFolder, step_behind
 
 if TYPE_CHECKING:
     from evenodds.learner import TorchLearner, Update
@@ -90,7 +90,7 @@ class Ground:
     def checkpoints(self) -> list[int]:
         """The steps behind which one lies, sound or not."""
         folders = [] if self.from_start else durable.numbered(self.folder.checkpoints, PREFIX)
-        return [int(path.name.removeprefix(PREFIX)) for path in folders]
+        return [step_behind(path) for path in folders]
 
     def recorded(self, step: int) -> list[RecordedGroup]:
         """The groups of a step with the limits that they were drawn within."""
@@ -196,7 +196,7 @@ class Ground:
 def nearest_checkpoint(folder: RunFolder, after: int, until: int) -> Path | None:
     """The newest sound checkpoint of a step in (after, until]; None where there is none."""
     for path in durable.numbered(folder.checkpoints, PREFIX):
-        step = int(path.name.removeprefix(PREFIX))
+        step = step_behind(path)
         if after < step <= until:
             try:
                 durable.verify_folder(path)

@@ -274,6 +274,11 @@ class RunFolder:
         return self.path / "evaluation" / f"{run_name(name)}.json"
 
 
+def step_behind(checkpoint: Path) -> int:
+    """The step that a checkpoint's folder is named by."""
+    return int(checkpoint.name.removeprefix(PREFIX))
+
+
 def require_room(folder: RunFolder, weights: int, keep: int, steps: int | None = None) -> None:
     """UsageError if there is no room for checkpoints and records. weights: bytes of what learns.
 
@@ -295,7 +300,7 @@ def _share_left(checkpoints: Path, steps: int | None) -> float:
     if steps is None:
         return 1.0
     newest = numbered(checkpoints, PREFIX)[:1]
-    done = int(newest[0].name.removeprefix(PREFIX)) if newest else 0
+    done = step_behind(newest[0]) if newest else 0
     return max(0, steps - done) / steps
 
 

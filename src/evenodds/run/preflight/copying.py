@@ -13,7 +13,7 @@ from evenodds.judge import open_judge, rows_by
 from evenodds.judge.opening import runs_inline
 from evenodds.run.build import judge_options
 from evenodds.run.preflight.finding import Finding
-from evenodds.run.preflight.ground import Ground
+from evenodds.run.preflight.ground import Ground, trained_levels
 from evenodds.run.preflight.trial import SEED
 from evenodds.statistics import percent
 from evenodds.tasks.values import short
@@ -134,6 +134,6 @@ def affordable(seconds: float, answers: int) -> int:
 def _problems(ground: Ground) -> list[Problem]:
     """Different problems, drawn as training draws them, over its levels in turn."""
     task, rng = ground.plan.task, np.random.default_rng(SEED)
-    levels = ground.plan.config.curriculum.levels or range(len(task.levels))
+    levels = trained_levels(ground.plan)
     drawn = [task.generate(levels[n % len(levels)], rng) for n in range(ASKED)]
     return [*{as_text(one.prompt): one for one in drawn}.values()]

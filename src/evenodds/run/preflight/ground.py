@@ -101,11 +101,15 @@ class Ground:
         return base_answers(self.base, self.folder.answers("base"))
 
 
+def trained_levels(plan: Plan) -> Sequence[int]:
+    """Levels whose problems may be trained on."""
+    return plan.config.curriculum.levels or range(len(plan.task.levels))
+
+
 def asked_levels(plan: Plan) -> list[int]:
     """Levels whose problems are trained on or evaluated."""
-    every = range(len(plan.task.levels))
-    config = plan.config
-    return sorted({*(config.curriculum.levels or every), *(config.evaluation.levels or every)})
+    evaluated = plan.config.evaluation.levels or range(len(plan.task.levels))
+    return sorted({*trained_levels(plan), *evaluated})
 
 
 def right_answers(plan: Plan, most: int) -> list[tuple[Problem, str]]:

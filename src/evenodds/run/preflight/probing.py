@@ -17,7 +17,7 @@ from evenodds.judge import Judge, open_judge
 from evenodds.report.text import counted
 from evenodds.run.build import Plan, judge_options, learner_options, limits_of, started
 from evenodds.run.preflight.answers import probed_answers
-from evenodds.run.preflight.ground import Probe, Timed
+from evenodds.run.preflight.ground import Probe, Timed, trained_levels
 from evenodds.run.preflight.trial import SEED
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def probed(plan: Plan, made: Engine, objective: Objective, tell: Tell) -> Probe:
 
 
 def _over_levels(plan: Plan, asking: _Asking) -> Probe:
-    levels = plan.config.curriculum.levels or range(len(plan.task.levels))
+    levels = trained_levels(plan)
     rng = np.random.default_rng(SEED)
     problems = [plan.task.generate(levels[n % len(levels)], rng) for n in range(MOST)]
     groups = asking(problems[:FIRST], ANSWERS, SEED)

@@ -19,7 +19,7 @@ from evenodds.report.text import counted, duration, one_line
 from evenodds.run.asked import is_same_twice
 from evenodds.run.build import judge_options
 from evenodds.run.preflight.finding import Finding
-from evenodds.run.preflight.ground import Ground
+from evenodds.run.preflight.ground import Ground, trained_levels
 from evenodds.tasks import Task
 from evenodds.tasks.values import short
 from evenodds.verifiers import RegisteredVerifier
@@ -236,7 +236,7 @@ def look_at_problems(ground: Ground) -> Finding | None:
     """Tasks that draw from given problems know how many they have, and prompts with two golds were
     refused there."""
     task, rng = ground.plan.task, np.random.default_rng(0)
-    levels = ground.plan.config.curriculum.levels or range(len(task.levels))
+    levels = trained_levels(ground.plan)
     some = levels[:: -(-len(levels) // LEVELS)]
     problems = [task.generate(level, rng) for level in some for _ in range(DRAWS)]
     found = None if training_counts(task) else drawn(problems) or same_twice(task, levels[0])
